@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "eplb/core/ids.hpp"
+#include "eplb/core/placement.hpp"
+
+namespace eplb {
+
+/// Logical expert -> its slots: the derived form that a forward looks up. Count and slots of an
+/// expert stand together in one block, so that a reader never sees a new count with old slots:
+///   block(e) = [replica_count, slot_0, ..., slot_R], slots ascending, unused entries -1.
+class LayerMap {
+ public:
+  /// Widest list that an online policy can need: R + 1, since the other experts keep a slot each.
+  [[nodiscard]] static constexpr std::int32_t slots_width(const Shape& shape) {
+    return shape.redundant_slot_count + 1;
+  }
+
+  /// The map of `placement`. No valid placement needs more than slots_width.
+  [[nodiscard]] static LayerMap from(const LayerPlacement& placement);
+
+  [[nodiscard]] std::int32_t expert_count() const { return expert_count_; }
+
+  [[nodiscard]] std::int32_t replica_count(LogicalExpertId expert) const {
+    return block(expert).front();
+  }
+
+  /// The expert's slots, ascending; entry k is replica k.
+  [[nodiscard]] std::span<const std::int32_t> slots(LogicalExpertId expert) const {
+    return block(expert).subspan(1, static_cast<std::size_t>(replica_count(expert)));
+  }
+
+  [[nodiscard]] SlotId slot(LogicalExpertId expert, ReplicaIndex replica) const {
+    return SlotId{block(expert)[replica.index() + 1]};
+  }
+
+  [[nodiscard]] std::span<const std::int32_t> block(LogicalExpertId expert) const {
+    return std::span(blocks_).subspan(expert.index() * block_width_, block_width_);
+  }
+
+  /// All blocks, [experts, R + 2] int32, as a device holds them.
+  [[nodiscard]] std::span<const std::int32_t> blocks() const { return blocks_; }
+
+  friend bool operator==(const LayerMap&, const LayerMap&) = default;
+
+ private:
+  LayerMap() = default;
+
+  std::vector<std::int32_t> blocks_;
+  std::size_t block_width_ = 0;
+  std::int32_t expert_count_ = 0;
+};
+
+}  // namespace eplb

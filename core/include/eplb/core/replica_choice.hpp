@@ -1,0 +1,68 @@
+#pragma once
+
+// Included by host code and by every kernel, so that both choose alike, bit for bit.
+// Nothing here but <cstdint> and arithmetic on unsigned 32- and 64-bit integers.
+
+#include <cstdint>
+
+#if defined(__CUDACC__)
+#define EPLB_HOST_DEVICE __host__ __device__
+#else
+#define EPLB_HOST_DEVICE
+#endif
+
+namespace eplb {
+
+/// How a row picks one of its expert's replicas.
+enum class ReplicaChoice : std::uint8_t {
+  kHash,    ///< vLLM's published hash of the row number alone.
+  kSalted,  ///< Ours: spread over rows and ranks together, with a start of its own an expert.
+};
+
+/// What a choice may depend on. `row` is the row of topk_ids on this rank, not the flat offset.
+struct ReplicaKey {
+  std::uint32_t row;
+  std::uint32_t rank;
+  std::uint32_t layer;
+  std::uint32_t expert;
+};
+
+/// vLLM's choice (eplb-semantics 2.1): Knuth's multiplicative hash of the row, modulo the count.
+/// For 2, 4 and 8 replicas it is exactly row mod count, and row 0 always picks replica 0.
+[[nodiscard]] EPLB_HOST_DEVICE constexpr std::uint32_t hashed_replica(std::uint32_t row,
+                                                                      std::uint32_t replica_count) {
+  return (row * 2654435769U) % replica_count;
+}
+
+/// A start in [0, 2^32) for a (layer, expert): the finalizer of MurmurHash3 (A. Appleby).
+[[nodiscard]] EPLB_HOST_DEVICE constexpr std::uint32_t replica_salt(std::uint32_t layer,
+                                                                    std::uint32_t expert) {
+  std::uint32_t bits = layer * 0x9E3779B9U + expert + 1U;
+  bits = (bits ^ (bits >> 16U)) * 0x85EBCA6BU;
+  bits = (bits ^ (bits >> 13U)) * 0xC2B2AE35U;
+  return bits ^ (bits >> 16U);
+}
+
+/// Our choice: the two-dimensional additive sequence R2 (M. Roberts, "The unreasonable
+/// effectiveness of quasirandom sequences", 2018) over (row, rank), shifted by the salt. Its steps
+/// are the inverse powers of the plastic number, so it is even over rows, over ranks and over both,
+/// for any replica count, and it does not beat with the period of speculative decode.
+[[nodiscard]] EPLB_HOST_DEVICE constexpr std::uint32_t salted_replica(ReplicaKey key,
+                                                                      std::uint32_t replica_count) {
+  const std::uint32_t point = replica_salt(key.layer, key.expert) + key.row * 3242174889U +
+                              key.rank * 2447445414U;
+  return static_cast<std::uint32_t>((static_cast<std::uint64_t>(point) * replica_count) >> 32U);
+}
+
+/// Replica in [0, max(replica_count, 1)).
+[[nodiscard]] EPLB_HOST_DEVICE constexpr std::uint32_t choose_replica(ReplicaChoice choice,
+                                                                      ReplicaKey key,
+                                                                      std::uint32_t replica_count) {
+  if (replica_count <= 1U) {
+    return 0U;
+  }
+  return choice == ReplicaChoice::kHash ? hashed_replica(key.row, replica_count)
+                                        : salted_replica(key, replica_count);
+}
+
+}  // namespace eplb

@@ -1,0 +1,102 @@
+#include "eplb/core/load_window.hpp"
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace eplb {
+
+Result<LoadWindow> LoadWindow::create(const Options& options) {
+  const auto invalid = [](std::string message) {
+    return fail(ErrorCode::kInvalidArgument, std::move(message));
+  };
+  if (options.layer_count < 0 || options.expert_count < 1) {
+    return invalid("a load window needs experts and no negative layer count");
+  }
+  if (options.step_count_max < 1) {
+    return invalid("window size must be at least 1, got " + std::to_string(options.step_count_max));
+  }
+  if (options.part_count < 1 || options.part_count > options.step_count_max) {
+    return invalid("window parts must be in [1, " + std::to_string(options.step_count_max) +
+                   "], got " + std::to_string(options.part_count));
+  }
+  if (options.half_life_steps.has_value() &&
+      !(std::isfinite(*options.half_life_steps) && *options.half_life_steps > 0)) {
+    return invalid("half life must be a positive number of steps");
+  }
+  constexpr double kLargestRing = 1e12;
+  const double ring_bytes = 4.0 * options.layer_count * static_cast<double>(options.expert_count) *
+                            options.step_count_max;
+  if (ring_bytes > kLargestRing) {
+    return fail(ErrorCode::kResourceExhausted, "a load window of " +
+                                                   std::to_string(ring_bytes / 1e9) +
+                                                   " GB is too large; use a smaller window size");
+  }
+  return LoadWindow(options);
+}
+
+LoadWindow::LoadWindow(const Options& options)
+    : options_(options),
+      row_size_(static_cast<std::size_t>(options.layer_count) *
+                static_cast<std::size_t>(options.expert_count)),
+      ring_(row_size_ * static_cast<std::size_t>(options.step_count_max), 0) {}
+
+Result<void> LoadWindow::record(const LoadMatrix& counts) {
+  if (counts.rows() != options_.layer_count || counts.cols() != options_.expert_count) {
+    return fail(ErrorCode::kInvalidArgument, "a step's load has another size than the window");
+  }
+  const auto cells = counts.reshaped<Eigen::RowMajor>();
+  if (row_size_ > 0 && (cells.minCoeff() < 0 ||
+                        cells.maxCoeff() > std::numeric_limits<std::int32_t>::max())) {
+    return fail(ErrorCode::kInvalidArgument, "a step's count is outside [0, 2^31)");
+  }
+  std::int32_t* row = ring_.data() + static_cast<std::size_t>(next_) * row_size_;
+  for (std::size_t cell = 0; cell < row_size_; ++cell) {
+    row[cell] = static_cast<std::int32_t>(counts.data()[cell]);
+  }
+  next_ = (next_ + 1) % options_.step_count_max;
+  filled_ += filled_ < options_.step_count_max ? 1 : 0;
+  return {};
+}
+
+const std::int32_t* LoadWindow::step_row(std::int32_t age_from_oldest) const {
+  const std::int32_t oldest = filled_ < options_.step_count_max ? 0 : next_;
+  const std::int32_t row = (oldest + age_from_oldest) % options_.step_count_max;
+  return ring_.data() + static_cast<std::size_t>(row) * row_size_;
+}
+
+std::vector<RealLoadMatrix> LoadWindow::parts() const {
+  using Row = Eigen::Map<const Eigen::Matrix<std::int32_t, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
+  std::vector<RealLoadMatrix> parts;
+  parts.reserve(static_cast<std::size_t>(options_.part_count));
+  for (std::int64_t part = 0; part < options_.part_count; ++part) {
+    const auto begin = static_cast<std::int32_t>(part * filled_ / options_.part_count);
+    const auto end = static_cast<std::int32_t>((part + 1) * filled_ / options_.part_count);
+    RealLoadMatrix weighted = RealLoadMatrix::Zero(options_.layer_count, options_.expert_count);
+    LoadMatrix exact = LoadMatrix::Zero(options_.layer_count, options_.expert_count);
+    for (std::int32_t step = begin; step < end; ++step) {
+      const Row row(step_row(step), options_.layer_count, options_.expert_count);
+      if (options_.half_life_steps.has_value()) {
+        const double age = filled_ - 1 - step;
+        weighted += std::exp2(-age / *options_.half_life_steps) * row.cast<double>();
+      } else {
+        exact += row.cast<std::int64_t>();
+      }
+    }
+    parts.push_back(options_.half_life_steps.has_value() ? weighted : exact.cast<double>().eval());
+  }
+  return parts;
+}
+
+LoadMatrix LoadWindow::total() const {
+  LoadMatrix sum = LoadMatrix::Zero(options_.layer_count, options_.expert_count);
+  for (std::int32_t step = 0; step < filled_; ++step) {
+    const std::int32_t* row = step_row(step);
+    for (std::size_t cell = 0; cell < row_size_; ++cell) {
+      sum.data()[cell] += row[cell];
+    }
+  }
+  return sum;
+}
+
+}  // namespace eplb

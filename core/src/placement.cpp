@@ -1,0 +1,117 @@
+#include "eplb/core/placement.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "eplb/core/assert.hpp"
+
+namespace eplb {
+
+Result<LayerPlacement> LayerPlacement::create(const Shape& shape,
+                                              std::vector<LogicalExpertId> occupants) {
+  if (auto valid = validate(shape); !valid) {
+    return tl::unexpected(valid.error());
+  }
+  if (occupants.size() != static_cast<std::size_t>(shape.slot_count())) {
+    return fail(ErrorCode::kInvalidArgument, "a layer's placement must have " +
+                                                 std::to_string(shape.slot_count()) +
+                                                 " slots, got " + std::to_string(occupants.size()));
+  }
+  std::vector<bool> placed(static_cast<std::size_t>(shape.expert_count), false);
+  for (std::size_t slot = 0; slot < occupants.size(); ++slot) {
+    const LogicalExpertId expert = occupants[slot];
+    if (expert < kNoExpert || expert.value >= shape.expert_count) {
+      return fail(ErrorCode::kInvalidArgument,
+                  "slot " + std::to_string(slot) + " holds expert " + std::to_string(expert.value) +
+                      ", allowed are -1 to " + std::to_string(shape.expert_count - 1));
+    }
+    if (expert != kNoExpert) {
+      placed[expert.index()] = true;
+    }
+  }
+  const auto missing = std::ranges::find(placed, false);
+  if (missing != placed.end()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "expert " + std::to_string(missing - placed.begin()) + " has no slot");
+  }
+  return LayerPlacement(shape, std::move(occupants));
+}
+
+LayerPlacement LayerPlacement::initial(const Shape& shape) {
+  std::vector<LogicalExpertId> occupants;
+  occupants.reserve(static_cast<std::size_t>(shape.slot_count()));
+  for (std::int32_t slot = 0; slot < shape.slot_count(); ++slot) {
+    occupants.push_back(LogicalExpertId{slot % shape.expert_count});
+  }
+  return LayerPlacement(shape, std::move(occupants));
+}
+
+std::vector<std::int32_t> LayerPlacement::replica_counts() const {
+  std::vector<std::int32_t> counts(static_cast<std::size_t>(expert_count_), 0);
+  for (const LogicalExpertId expert : occupants_) {
+    if (expert != kNoExpert) {
+      ++counts[expert.index()];
+    }
+  }
+  return counts;
+}
+
+Result<Placement> Placement::create(const Shape& shape, std::vector<LayerPlacement> layers) {
+  if (layers.size() != static_cast<std::size_t>(shape.layer_count)) {
+    return fail(ErrorCode::kInvalidArgument, "a placement must have " +
+                                                 std::to_string(shape.layer_count) +
+                                                 " layers, got " + std::to_string(layers.size()));
+  }
+  for (const LayerPlacement& layer : layers) {
+    if (layer.slot_count() != shape.slot_count() || layer.rank_count() != shape.rank_count ||
+        layer.expert_count() != shape.expert_count) {
+      return fail(ErrorCode::kInvalidArgument, "a layer's placement has another shape");
+    }
+  }
+  return Placement(shape, std::move(layers));
+}
+
+Placement Placement::initial(const Shape& shape) {
+  return Placement(shape, std::vector<LayerPlacement>(static_cast<std::size_t>(shape.layer_count),
+                                                      LayerPlacement::initial(shape)));
+}
+
+Placement Placement::with_layer(LayerId layer, LayerPlacement replacement) && {
+  EPLB_ASSERT_OP(replacement.slot_count(), ==, shape_.slot_count());
+  layers_[layer.index()] = std::move(replacement);
+  return std::move(*this);
+}
+
+std::int64_t duplicate_count(const Placement& placement) {
+  std::int64_t duplicates = 0;
+  for (const LayerPlacement& layer : placement.layers()) {
+    for (std::int32_t rank = 0; rank < layer.rank_count(); ++rank) {
+      const auto local = layer.on_rank(RankId{rank});
+      for (auto slot = local.begin(); slot != local.end(); ++slot) {
+        const bool held_before = std::find(local.begin(), slot, *slot) != slot;
+        duplicates += (*slot != kNoExpert && held_before) ? 1 : 0;
+      }
+    }
+  }
+  return duplicates;
+}
+
+std::int64_t moved_expert_count(const Placement& before, const Placement& after) {
+  EPLB_ASSERT(before.shape() == after.shape());
+  std::int64_t moved = 0;
+  for (std::size_t layer = 0; layer < after.layers().size(); ++layer) {
+    const LayerPlacement& old_layer = before.layers()[layer];
+    const LayerPlacement& new_layer = after.layers()[layer];
+    for (std::int32_t rank = 0; rank < new_layer.rank_count(); ++rank) {
+      const auto held = old_layer.on_rank(RankId{rank});
+      const auto wanted = new_layer.on_rank(RankId{rank});
+      moved += std::ranges::count_if(wanted, [&](LogicalExpertId expert) {
+        return expert != kNoExpert && std::ranges::find(held, expert) == held.end();
+      });
+    }
+  }
+  return moved;
+}
+
+}  // namespace eplb
