@@ -46,8 +46,8 @@ Result<void> LoadWindow::record(const LoadMatrix& counts) {
     return fail(ErrorCode::kInvalidArgument, "a step's load has another size than the window");
   }
   const auto cells = counts.reshaped<Eigen::RowMajor>();
-  if (row_size_ > 0 && (cells.minCoeff() < 0 ||
-                        cells.maxCoeff() > std::numeric_limits<std::int32_t>::max())) {
+  if (row_size_ > 0 &&
+      (cells.minCoeff() < 0 || cells.maxCoeff() > std::numeric_limits<std::int32_t>::max())) {
     return fail(ErrorCode::kInvalidArgument, "a step's count is outside [0, 2^31)");
   }
   std::int32_t* row = ring_.data() + static_cast<std::size_t>(next_) * row_size_;
@@ -66,7 +66,8 @@ const std::int32_t* LoadWindow::step_row(std::int32_t age_from_oldest) const {
 }
 
 std::vector<RealLoadMatrix> LoadWindow::parts() const {
-  using Row = Eigen::Map<const Eigen::Matrix<std::int32_t, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
+  using Row = Eigen::Map<
+      const Eigen::Matrix<std::int32_t, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
   std::vector<RealLoadMatrix> parts;
   parts.reserve(static_cast<std::size_t>(options_.part_count));
   for (std::int64_t part = 0; part < options_.part_count; ++part) {

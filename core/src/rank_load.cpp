@@ -4,7 +4,9 @@
 
 namespace eplb {
 
-ReplicaShares ReplicaShares::even() { return {}; }
+ReplicaShares ReplicaShares::even() {
+  return {};
+}
 
 ReplicaShares ReplicaShares::of_choice(const ChoiceOptions& options) {
   ReplicaShares shares;

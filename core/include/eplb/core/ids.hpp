@@ -19,8 +19,8 @@ struct StrongId {
 
 using LayerId = StrongId<struct LayerTag>;                  ///< MoE layer; dense layers have none.
 using LogicalExpertId = StrongId<struct LogicalExpertTag>;  ///< Expert of the model, in a layer.
-using SlotId = StrongId<struct SlotTag>;        ///< Place for one expert's weights, rank-major.
-using LocalSlot = StrongId<struct LocalSlotTag>;  ///< Slot within its rank.
+using SlotId = StrongId<struct SlotTag>;           ///< Place for one expert's weights, rank-major.
+using LocalSlot = StrongId<struct LocalSlotTag>;   ///< Slot within its rank.
 using ReplicaIndex = StrongId<struct ReplicaTag>;  ///< Copy of an expert, [0, replica_count).
 using RankId = StrongId<struct RankTag>;           ///< Member of the EP group.
 using NodeId = StrongId<struct NodeTag>;           ///< Ranks that share a host.

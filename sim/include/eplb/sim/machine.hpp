@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+
+#include "eplb/core/cost.hpp"
+#include "eplb/core/options.hpp"
+#include "eplb/core/topology.hpp"
+#include "eplb/sim/options.hpp"
+
+namespace eplb::sim {
+
+/// Which ranks share a host and an NVLink domain. One rank a GPU.
+[[nodiscard]] Result<Topology> topology_of(const HardwareOptions& hardware,
+                                           const ParallelOptions& parallel);
+
+/// Coefficients of an expert layer:
+///   weights     bytes of an expert / (HBM bandwidth x efficiency)
+///   arithmetic  6 hidden intermediate FLOPs a row / (dense rate of the format x efficiency)
+///   wire        a row in (1 byte an element, 2 for BF16) and its result out (BF16), over NVLink;
+///               where the group spans domains, over whichever of NVLink and network ends later.
+/// None of them is fitted to a measured layer.
+[[nodiscard]] ExpertLayerCost expert_layer_cost(const ModelOptions& model,
+                                                const HardwareOptions& hardware,
+                                                const ParallelOptions& parallel);
+
+/// Dense rate, in TFLOP/s, at which the device multiplies rows by weights of this format; 0 if it
+/// cannot. MXFP4 weights meet MXFP8 rows, so they run at the 8-bit rate; NVFP4 ones meet NVFP4 rows
+/// and run at the 4-bit rate where there is one; 4-bit integers are widened to BF16.
+[[nodiscard]] double tflops_for(WeightFormat format, const HardwareOptions& hardware);
+
+/// Tensors that an engine keeps for one expert: two matrices, and their scales if it has any.
+[[nodiscard]] std::int32_t tensors_per_expert(WeightFormat format);
+
+}  // namespace eplb::sim

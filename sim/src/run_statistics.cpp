@@ -1,0 +1,61 @@
+#include "run_statistics.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace eplb::sim {
+namespace {
+
+constexpr double kMsPerNs = 1e-6;
+
+/// Nearest-rank percentile of sorted values, in ms.
+double percentile_ms(const std::vector<std::int64_t>& sorted_ns, std::size_t percent) {
+  const std::size_t rank = (sorted_ns.size() * percent + 99) / 100;
+  return static_cast<double>(sorted_ns[std::max<std::size_t>(rank, 1) - 1]) * kMsPerNs;
+}
+
+}  // namespace
+
+void RunStatistics::start_forward(std::int64_t now_ns, std::int64_t expert_layers_ns,
+                                  const Balancedness& balancedness) {
+  step_start_ns_ = now_ns;
+  expert_layers_ns_ += expert_layers_ns;
+  balancedness_.add(balancedness.value);
+  min_layer_.add(balancedness.min_layer);
+  if (!any_commit_) {
+    before_.add(balancedness.value);
+  }
+  if (any_rearrangement_) {
+    after_.add(balancedness.value);
+  }
+}
+
+void RunStatistics::end_step(std::int64_t now_ns) {
+  const std::int64_t held_ns = now_ns - forward_end_ns_;
+  hold_count_ += held_ns > 0 ? 1 : 0;
+  hold_ns_ += held_ns;
+  step_ns_.push_back(now_ns - step_start_ns_);
+}
+
+SimulationResult RunStatistics::summary() const {
+  SimulationResult result;
+  result.steps = step_count();
+  result.simulated_ns = std::accumulate(step_ns_.begin(), step_ns_.end(), std::int64_t{0});
+  std::vector<std::int64_t> sorted = step_ns_;
+  std::ranges::sort(sorted);
+  const auto steps = static_cast<double>(result.steps);
+  result.step = {.mean_ms = static_cast<double>(result.simulated_ns) * kMsPerNs / steps,
+                 .p50_ms = percentile_ms(sorted, 50),
+                 .p99_ms = percentile_ms(sorted, 99)};
+  result.breakdown.mega_moe_ms = static_cast<double>(expert_layers_ns_) * kMsPerNs / steps;
+  result.breakdown.eplb_ms = static_cast<double>(hold_ns_) * kMsPerNs / steps;
+  result.balancedness = {.mean = balancedness_.value().value_or(0),
+                         .min_layer = min_layer_.value().value_or(0),
+                         .before = before_.value(),
+                         .after = after_.value()};
+  result.hold_count = hold_count_;
+  result.hold_ns = hold_ns_;
+  return result;
+}
+
+}  // namespace eplb::sim

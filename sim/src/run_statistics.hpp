@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "eplb/core/balancedness.hpp"
+#include "eplb/sim/simulation.hpp"
+
+namespace eplb::sim {
+
+/// Gathers what a run's steps were like. A step lasts from the start of its forward to the start of
+/// the next, so that holds belong to the step they follow and the steps add up to the run.
+class RunStatistics {
+ public:
+  void start_forward(std::int64_t now_ns, std::int64_t expert_layers_ns,
+                     const Balancedness& balancedness);
+
+  void end_forward(std::int64_t now_ns) { forward_end_ns_ = now_ns; }
+
+  void end_step(std::int64_t now_ns);
+
+  /// What the forwards to come are served by: whether a layer was ever committed, and whether a
+  /// whole rearrangement was.
+  void note_serving(bool any_commit, bool any_rearrangement) {
+    any_commit_ = any_commit;
+    any_rearrangement_ = any_rearrangement;
+  }
+
+  [[nodiscard]] std::int64_t step_count() const {
+    return static_cast<std::int64_t>(step_ns_.size());
+  }
+
+  /// Steps, times, balancedness and holds; the rest is the run's to fill in.
+  [[nodiscard]] SimulationResult summary() const;
+
+ private:
+  struct Mean {
+    double sum = 0;
+    std::int64_t count = 0;
+
+    void add(double value) {
+      sum += value;
+      ++count;
+    }
+
+    [[nodiscard]] std::optional<double> value() const {
+      return count > 0 ? std::optional<double>(sum / static_cast<double>(count)) : std::nullopt;
+    }
+  };
+
+  std::vector<std::int64_t> step_ns_;
+  std::int64_t step_start_ns_ = 0;
+  std::int64_t forward_end_ns_ = 0;
+  std::int64_t expert_layers_ns_ = 0;
+  std::int64_t hold_count_ = 0;
+  std::int64_t hold_ns_ = 0;
+  bool any_commit_ = false;
+  bool any_rearrangement_ = false;
+  Mean balancedness_;
+  Mean min_layer_;
+  Mean before_;
+  Mean after_;
+};
+
+}  // namespace eplb::sim

@@ -1,0 +1,56 @@
+// Goal: the coefficients of an expert layer follow from the model and hardware files by the stated
+// formulas. Method: round figures worked by hand.
+#include "eplb/sim/machine.hpp"
+
+#include <doctest/doctest.h>
+
+#include "scenarios.hpp"
+
+namespace eplb::sim {
+namespace {
+
+TEST_CASE("coefficients of a layer in one domain") {
+  const Scenario s = test::small_scenario();
+  const ExpertLayerCost cost = expert_layer_cost(s.model, s.hardware, s.parallel);
+  CHECK(cost.start_ns == 10000);
+  // 3 x 1000 x 1000 parameters of 2 bytes at 2000 GB/s x 0.5.
+  CHECK(cost.ns_per_touched_expert == doctest::Approx(6000));
+  // 6e6 FLOPs at 100 TFLOP/s x 0.5.
+  CHECK(cost.ns_per_padded_row == doctest::Approx(120));
+  // 2 bytes in and 2 out, 1000 wide, at 400 GB/s.
+  CHECK(cost.ns_per_assignment == doctest::Approx(10));
+}
+
+TEST_CASE("over two domains the network is the longer way") {
+  Scenario s = test::small_scenario();
+  s.hardware.gpus_per_domain = 2;
+  const ExpertLayerCost cost = expert_layer_cost(s.model, s.hardware, s.parallel);
+  // Half of the rows come by the network: 4000 bytes x 0.5 at 40 GB/s.
+  CHECK(cost.ns_per_assignment == doctest::Approx(50));
+}
+
+TEST_CASE("formats run at the rate of the wider operand") {
+  HardwareOptions hardware = test::small_scenario().hardware;
+  hardware.fp8_tflops = 200;
+  CHECK(tflops_for(WeightFormat::kBf16, hardware) == 100);
+  CHECK(tflops_for(WeightFormat::kInt4Group32, hardware) == 100);
+  CHECK(tflops_for(WeightFormat::kFp8Block128, hardware) == 200);
+  CHECK(tflops_for(WeightFormat::kMxfp4, hardware) == 200);
+  CHECK(tflops_for(WeightFormat::kNvfp4, hardware) == 200);
+  hardware.fp4_tflops = 400;
+  CHECK(tflops_for(WeightFormat::kMxfp4, hardware) == 200);
+  CHECK(tflops_for(WeightFormat::kNvfp4, hardware) == 400);
+}
+
+TEST_CASE("the topology puts consecutive ranks on nodes and domains") {
+  Scenario s = test::small_scenario();
+  s.parallel = {.ranks = 6, .ranks_per_node = 2};
+  const Topology topology = topology_of(s.hardware, s.parallel).value();
+  CHECK(topology.node_count() == 3);
+  CHECK(topology.domain_count() == 2);
+  CHECK(topology.domain_of(RankId{3}) == DomainId{0});
+  CHECK(topology.domain_of(RankId{4}) == DomainId{1});
+}
+
+}  // namespace
+}  // namespace eplb::sim
