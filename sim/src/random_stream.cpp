@@ -30,6 +30,52 @@ std::int64_t rounded_normal(RandomStream& random, double mean, double variance,
   return std::clamp(static_cast<std::int64_t>(std::floor(value + 0.5)), std::int64_t{0}, count_max);
 }
 
+/// As draw_binomial, for a probability in (0, 1/2].
+std::int64_t draw_rare_binomial(RandomStream& random, std::int64_t trials, double probability) {
+  const auto count = static_cast<double>(trials);
+  const double mean = count * probability;
+  if (mean >= kExactMeanMax) {
+    return rounded_normal(random, mean, mean * (1 - probability), trials);
+  }
+  const double odds = probability / (1 - probability);
+  double mass = integer_power(1 - probability, trials);
+  double left = random.uniform();
+  std::int64_t successes = 0;
+  while (left >= mass && successes < trials) {
+    left -= mass;
+    ++successes;
+    const auto done = static_cast<double>(successes);
+    mass *= odds * (count - done + 1) / done;
+  }
+  return successes;
+}
+
+/// As draw_hypergeometric, where at most half are marked and at most half are drawn.
+std::int64_t draw_rare_hypergeometric(RandomStream& random, Draws draws) {
+  const auto all = static_cast<double>(draws.population);
+  const auto fewer = static_cast<double>(std::min(draws.marked, draws.drawn));
+  const auto more = static_cast<double>(std::max(draws.marked, draws.drawn));
+  const std::int64_t count_max = std::min(draws.marked, draws.drawn);
+  const double mean = fewer * more / all;
+  if (mean >= kExactMeanMax) {
+    const double variance = mean * (1 - more / all) * (all - fewer) / (all - 1);
+    return rounded_normal(random, mean, variance, count_max);
+  }
+  double mass = 1;
+  for (std::int64_t i = 0; i < count_max; ++i) {
+    mass *= (all - more - static_cast<double>(i)) / (all - static_cast<double>(i));
+  }
+  double left = random.uniform();
+  std::int64_t hits = 0;
+  while (left >= mass && hits < count_max) {
+    left -= mass;
+    const auto done = static_cast<double>(hits);
+    mass *= (more - done) * (fewer - done) / ((done + 1) * (all - more - fewer + done + 1));
+    ++hits;
+  }
+  return hits;
+}
+
 }  // namespace
 
 RandomStream::RandomStream(std::uint64_t seed, std::string_view name)
@@ -57,58 +103,25 @@ std::int64_t draw_binomial(RandomStream& random, std::int64_t trials, double pro
   if (probability >= 1) {
     return trials;
   }
-  if (probability > 0.5) {
-    return trials - draw_binomial(random, trials, 1 - probability);
-  }
-  const auto count = static_cast<double>(trials);
-  const double mean = count * probability;
-  if (mean >= kExactMeanMax) {
-    return rounded_normal(random, mean, mean * (1 - probability), trials);
-  }
-  const double odds = probability / (1 - probability);
-  double mass = integer_power(1 - probability, trials);
-  double left = random.uniform();
-  std::int64_t successes = 0;
-  while (left >= mass && successes < trials) {
-    left -= mass;
-    ++successes;
-    const auto done = static_cast<double>(successes);
-    mass *= odds * (count - done + 1) / done;
-  }
-  return successes;
+  const bool count_failures = probability > 0.5;
+  const double rarer = count_failures ? 1 - probability : probability;
+  const std::int64_t drawn = draw_rare_binomial(random, trials, rarer);
+  return count_failures ? trials - drawn : drawn;
 }
 
 std::int64_t draw_hypergeometric(RandomStream& random, Draws draws) {
-  const auto [population, marked, drawn] = draws;
-  if (marked <= 0 || drawn <= 0) {
+  if (draws.marked <= 0 || draws.drawn <= 0) {
     return 0;
   }
-  if (marked > population - marked) {
-    return drawn - draw_hypergeometric(random, {population, population - marked, drawn});
+  // Counting what is not marked, or not drawn, is the same draw with smaller numbers.
+  const std::int64_t marked = std::min(draws.marked, draws.population - draws.marked);
+  const std::int64_t drawn = std::min(draws.drawn, draws.population - draws.drawn);
+  std::int64_t hits = draw_rare_hypergeometric(random, {draws.population, marked, drawn});
+  if (drawn != draws.drawn) {
+    hits = marked - hits;
   }
-  if (drawn > population - drawn) {
-    return marked - draw_hypergeometric(random, {population, marked, population - drawn});
-  }
-  const auto all = static_cast<double>(population);
-  const auto fewer = static_cast<double>(std::min(marked, drawn));
-  const auto more = static_cast<double>(std::max(marked, drawn));
-  const double mean = fewer * more / all;
-  const std::int64_t count_max = std::min(marked, drawn);
-  if (mean >= kExactMeanMax) {
-    const double variance = mean * (1 - more / all) * (all - fewer) / (all - 1);
-    return rounded_normal(random, mean, variance, count_max);
-  }
-  double mass = 1;
-  for (std::int64_t i = 0; i < count_max; ++i) {
-    mass *= (all - more - static_cast<double>(i)) / (all - static_cast<double>(i));
-  }
-  double left = random.uniform();
-  std::int64_t hits = 0;
-  while (left >= mass && hits < count_max) {
-    left -= mass;
-    const auto done = static_cast<double>(hits);
-    mass *= (more - done) * (fewer - done) / ((done + 1) * (all - more - fewer + done + 1));
-    ++hits;
+  if (marked != draws.marked) {
+    hits = draws.drawn - hits;
   }
   return hits;
 }

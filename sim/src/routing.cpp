@@ -48,7 +48,7 @@ class WeightDrawer {
 
  private:
   template <typename Draw>
-  Eigen::RowVectorXd draw(Draw weight) const {
+  [[nodiscard]] Eigen::RowVectorXd draw(Draw weight) const {
     Eigen::RowVectorXd weights(expert_count_);
     for (double& cell : weights) {
       cell = weight();
@@ -92,10 +92,10 @@ constexpr bool kIsSynthetic =
 
 }  // namespace
 
-RoutingModel::RoutingModel(const ModelOptions& model, const WorkloadOptions& workload,
-                           std::uint64_t seed)
-    : model_(model),
-      workload_(workload),
+RoutingModel::RoutingModel(const ModelOptions& model, WorkloadOptions workload, std::uint64_t seed)
+    : expert_count_(model.logical_experts),
+      top_k_(model.top_k),
+      workload_(std::move(workload)),
       drift_random_(seed, "drift"),
       base_(RealLoadMatrix::Zero(model.moe_layers, model.logical_experts)),
       log_factors_(base_),
@@ -211,12 +211,12 @@ void RoutingModel::walk(const WalkDrift& drift, std::int64_t every_steps) {
 
 void RoutingModel::deal_anew() {
   for (std::vector<std::int32_t>& layer : dealt_) {
-    layer = random_order(drift_random_, model_.logical_experts);
+    layer = random_order(drift_random_, expert_count_);
   }
 }
 
 void RoutingModel::rebuild_shares() {
-  const double share_max = 1.0 / model_.top_k;
+  const double share_max = 1.0 / top_k_;
   for (Eigen::Index layer = 0; layer < shares_.rows(); ++layer) {
     const std::vector<std::int32_t>& dealt = dealt_[static_cast<std::size_t>(layer)];
     for (Eigen::Index expert = 0; expert < shares_.cols(); ++expert) {

@@ -8,7 +8,7 @@ namespace eplb::sim {
 
 Workload::Workload(const ModelOptions& model, const WorkloadOptions& options,
                    std::int64_t tokens_per_step, std::uint64_t seed)
-    : options_(options),
+    : noise_(options.noise),
       tokens_(tokens_per_step),
       picks_(tokens_per_step * model.top_k),
       routing_(model, options, seed),
@@ -32,7 +32,7 @@ const LoadMatrix& Workload::counts_at(std::int64_t step) {
     }
   }
   for (Eigen::Index layer = 0; layer < counts_.rows(); ++layer) {
-    if (options_.noise == Noise::kMultinomial) {
+    if (noise_ == Noise::kMultinomial) {
       draw_layer(layer);
     } else if (changed) {
       round_layer(layer);

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "eplb/core/policy.hpp"
 
@@ -37,6 +39,7 @@ class FixedPolicy final : public PlacementPolicy {
 [[nodiscard]] inline Placement placement_of(const Shape& shape,
                                             const std::vector<std::int32_t>& occupants) {
   std::vector<LogicalExpertId> experts;
+  experts.reserve(occupants.size());
   for (const std::int32_t expert : occupants) {
     experts.push_back(LogicalExpertId{expert});
   }

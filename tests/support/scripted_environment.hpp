@@ -30,17 +30,17 @@ class ScriptedEnvironment final : public env::Clock,
   void close_pass(bool keep) override {
     kept.push_back(keep);
     if (keep) {
-      landed.push_back(pass);
+      landed_.push_back(pass);
     }
   }
 
   [[nodiscard]] const LoadMatrix* try_take() override {
-    if (landed.empty() || hold_back_loads) {
+    if (landed_.empty() || hold_back_loads) {
       return nullptr;
     }
-    taken = landed.front();
-    landed.pop_front();
-    return &taken;
+    taken_ = landed_.front();
+    landed_.pop_front();
+    return &taken_;
   }
 
   void submit(const PolicyProblem& problem) override {
@@ -89,8 +89,8 @@ class ScriptedEnvironment final : public env::Clock,
   std::vector<env::TraceRecord> trace;
 
  private:
-  std::deque<LoadMatrix> landed;
-  LoadMatrix taken;
+  std::deque<LoadMatrix> landed_;
+  LoadMatrix taken_;
 };
 
 }  // namespace eplb::test

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cmath>
 
 #include "seed.hpp"
@@ -57,7 +58,7 @@ TEST_CASE("below has no bias and stays below") {
   const std::uint64_t seed = test::run_seed();
   INFO(test::replay_hint(seed));
   RandomStream stream(seed, "test");
-  int hits[3] = {0, 0, 0};
+  std::array<int, 3> hits{};
   for (int i = 0; i < 30000; ++i) {
     ++hits[stream.below(3)];
   }
@@ -101,12 +102,12 @@ TEST_CASE("a small binomial has the exact distribution") {
   INFO(test::replay_hint(seed));
   RandomStream stream(seed, "test");
   constexpr int kDraws = 100000;
-  int hits[4] = {0, 0, 0, 0};
+  std::array<int, 4> hits{};
   for (int i = 0; i < kDraws; ++i) {
-    ++hits[draw_binomial(stream, 3, 0.25)];
+    ++hits[static_cast<std::size_t>(draw_binomial(stream, 3, 0.25))];
   }
-  const double expected[4] = {27.0 / 64, 27.0 / 64, 9.0 / 64, 1.0 / 64};
-  for (int k = 0; k < 4; ++k) {
+  const std::array<double, 4> expected{27.0 / 64, 27.0 / 64, 9.0 / 64, 1.0 / 64};
+  for (std::size_t k = 0; k < 4; ++k) {
     CAPTURE(k);
     CHECK(std::abs(hits[k] - kDraws * expected[k]) <
           5 * std::sqrt(kDraws * expected[k] * (1 - expected[k])));

@@ -97,7 +97,7 @@ TEST_CASE("async serves on while weights move; sync holds and says how long") {
   CHECK(first.rearrangement.start_step == first.rearrangement.end_step);
   // The plan takes 25 us a layer, and the wire is the rest of the first hold.
   CHECK(first.rearrangement.end_ns - first.rearrangement.start_ns == 100'000 + first.wire_ns);
-  CHECK(sync.hold_ns == 5 * 100'000 + first.wire_ns);
+  CHECK(sync.hold_ns == 500'000 + first.wire_ns);
   CHECK(sync.simulated_ns == async.simulated_ns + sync.hold_ns);
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "eplb/core/digest.hpp"
@@ -81,9 +82,8 @@ class PlainTransport final : public env::Transport {
     HardwareOptions hardware;
   };
 
-  PlainTransport(EventEngine& engine, EventHandler& wake, const Topology& topology,
-                 const Options& options)
-      : engine_(engine), wake_(wake), topology_(topology), options_(options) {}
+  PlainTransport(EventEngine& engine, EventHandler& wake, const Topology& topology, Options options)
+      : engine_(engine), wake_(wake), topology_(topology), options_(std::move(options)) {}
 
   [[nodiscard]] env::Ticket start(const LayerMigration& layer) override;
 

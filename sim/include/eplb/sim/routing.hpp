@@ -13,7 +13,7 @@ namespace eplb::sim {
 /// Where tokens want to go: for each step and layer, every expert's share of all picks.
 class RoutingModel {
  public:
-  RoutingModel(const ModelOptions& model, const WorkloadOptions& workload, std::uint64_t seed);
+  RoutingModel(const ModelOptions& model, WorkloadOptions workload, std::uint64_t seed);
 
   /// Shares of the picks of `step`, [layers, experts], each row summing to 1, no share above
   /// 1 / top_k (a row picks an expert at most once). Steps are asked for in order.
@@ -29,7 +29,8 @@ class RoutingModel {
   void deal_anew();
   void rebuild_shares();
 
-  ModelOptions model_;
+  std::int32_t expert_count_;
+  std::int32_t top_k_;
   WorkloadOptions workload_;
   RandomStream drift_random_;
   RealLoadMatrix base_;                           ///< Weights of the routing alone.

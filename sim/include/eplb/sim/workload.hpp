@@ -36,7 +36,7 @@ class Workload {
   void draw_layer(Eigen::Index layer);
   void round_layer(Eigen::Index layer);
 
-  WorkloadOptions options_;
+  Noise noise_;
   std::int64_t tokens_;
   std::int64_t picks_;  ///< tokens x top-k.
   RoutingModel routing_;
