@@ -11,8 +11,8 @@ Balancedness measure(const Matrix& rank_loads) {
   double max_sum = 0;
   double worst = 1;
   for (Eigen::Index layer = 0; layer < rank_loads.rows(); ++layer) {
-    const double mean = static_cast<double>(rank_loads.row(layer).sum()) /
-                        static_cast<double>(rank_loads.cols());
+    const double mean =
+        static_cast<double>(rank_loads.row(layer).sum()) / static_cast<double>(rank_loads.cols());
     const auto max = static_cast<double>(rank_loads.row(layer).maxCoeff());
     mean_sum += mean;
     max_sum += max;
@@ -25,9 +25,13 @@ Balancedness measure(const Matrix& rank_loads) {
 
 }  // namespace
 
-Balancedness balancedness(const RankLoadMatrix& rank_loads) { return measure(rank_loads); }
+Balancedness balancedness(const RankLoadMatrix& rank_loads) {
+  return measure(rank_loads);
+}
 
-Balancedness balancedness(const RealLoadMatrix& rank_loads) { return measure(rank_loads); }
+Balancedness balancedness(const RealLoadMatrix& rank_loads) {
+  return measure(rank_loads);
+}
 
 Imbalance imbalance(const RealLoadMatrix& rank_loads) {
   Imbalance result;

@@ -4,9 +4,13 @@
 #include <array>
 
 namespace eplb {
+namespace {
+
+constexpr std::array<std::int32_t, 6> kBlockRows{16, 32, 64, 96, 128, 192};
+
+}  // namespace
 
 std::int32_t block_rows_for(double expected_tokens_per_expert) {
-  constexpr std::array<std::int32_t, 6> kBlockRows{16, 32, 64, 96, 128, 192};
   const auto* const fitting = std::ranges::find_if(
       kBlockRows, [&](std::int32_t rows) { return expected_tokens_per_expert <= rows; });
   return fitting != kBlockRows.end() ? *fitting : kBlockRows.back();

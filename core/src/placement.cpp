@@ -44,7 +44,7 @@ LayerPlacement LayerPlacement::initial(const Shape& shape) {
   for (std::int32_t slot = 0; slot < shape.slot_count(); ++slot) {
     occupants.push_back(LogicalExpertId{slot % shape.expert_count});
   }
-  return LayerPlacement(shape, std::move(occupants));
+  return {shape, std::move(occupants)};
 }
 
 std::vector<std::int32_t> LayerPlacement::replica_counts() const {
@@ -73,8 +73,8 @@ Result<Placement> Placement::create(const Shape& shape, std::vector<LayerPlaceme
 }
 
 Placement Placement::initial(const Shape& shape) {
-  return Placement(shape, std::vector<LayerPlacement>(static_cast<std::size_t>(shape.layer_count),
-                                                      LayerPlacement::initial(shape)));
+  return {shape, std::vector<LayerPlacement>(static_cast<std::size_t>(shape.layer_count),
+                                             LayerPlacement::initial(shape))};
 }
 
 Placement Placement::with_layer(LayerId layer, LayerPlacement replacement) && {

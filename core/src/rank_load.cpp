@@ -4,7 +4,9 @@
 
 namespace eplb {
 
-ReplicaShares ReplicaShares::even() { return {}; }
+ReplicaShares ReplicaShares::even() {
+  return {};
+}
 
 ReplicaShares ReplicaShares::of_choice(const ChoiceOptions& options) {
   ReplicaShares shares;
@@ -28,7 +30,8 @@ std::span<const double> ReplicaShares::of(std::int32_t replica_count) {
 std::vector<double> ReplicaShares::count_shares(std::int32_t replica_count) const {
   const auto count = static_cast<std::size_t>(replica_count);
   if (even_) {
-    return std::vector<double>(count, 1.0 / replica_count);
+    std::vector<double> alike(count, 1.0 / replica_count);
+    return alike;
   }
   std::vector<std::int64_t> rows(count, 0);
   const auto row_count = static_cast<std::uint32_t>(options_.rows_per_rank);
@@ -40,6 +43,7 @@ std::vector<double> ReplicaShares::count_shares(std::int32_t replica_count) cons
     }
   }
   std::vector<double> shares;
+  shares.reserve(count);
   for (const std::int64_t chosen : rows) {
     shares.push_back(static_cast<double>(chosen) /
                      (static_cast<double>(row_count) * static_cast<double>(rank_count)));

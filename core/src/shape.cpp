@@ -32,8 +32,9 @@ Result<void> validate(const Shape& shape) {
   }
   if (shape.slot_count() % shape.rank_count != 0) {
     return invalid(std::to_string(shape.expert_count) + " experts + " +
-                   std::to_string(shape.redundant_slot_count) + " redundant cannot be divided over " +
-                   std::to_string(shape.rank_count) + " ranks; the nearest legal redundancy is " +
+                   std::to_string(shape.redundant_slot_count) +
+                   " redundant cannot be divided over " + std::to_string(shape.rank_count) +
+                   " ranks; the nearest legal redundancy is " +
                    std::to_string(nearest_legal_redundancy(shape)));
   }
   return {};

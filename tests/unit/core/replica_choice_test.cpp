@@ -63,8 +63,8 @@ TEST_CASE("the published hash has the published skew") {
 TEST_CASE("one replica, or none, is replica 0") {
   CHECK(choose_replica(ReplicaChoice::kHash, {.row = 7, .rank = 0, .layer = 0, .expert = 0}, 1) ==
         0);
-  CHECK(choose_replica(ReplicaChoice::kSalted, {.row = 7, .rank = 0, .layer = 0, .expert = 0},
-                       0) == 0);
+  CHECK(choose_replica(ReplicaChoice::kSalted, {.row = 7, .rank = 0, .layer = 0, .expert = 0}, 0) ==
+        0);
 }
 
 TEST_CASE("with one row a rank the salted choice uses all replicas, the published one only one") {

@@ -24,20 +24,20 @@ AssertionHandler set_assertion_handler(AssertionHandler handler);
 }  // namespace eplb
 
 /// Always on, in every build: a balancer that goes on with a broken placement serves wrong weights.
-#define EPLB_ASSERT(condition)                                                            \
-  do {                                                                                    \
-    if (!(condition)) [[unlikely]] {                                                      \
-      ::eplb::assertion_failed({#condition, 0, 0, __FILE__, __LINE__});                   \
-    }                                                                                     \
+#define EPLB_ASSERT(condition)                                          \
+  do {                                                                  \
+    if (!(condition)) [[unlikely]] {                                    \
+      ::eplb::assertion_failed({#condition, 0, 0, __FILE__, __LINE__}); \
+    }                                                                   \
   } while (false)
 
 /// As EPLB_ASSERT, for one comparison; prints both values. `op` is any comparison operator.
-#define EPLB_ASSERT_OP(left_value, op, right_value)                                                \
-  do {                                                                                             \
-    const auto eplb_left = static_cast<std::int64_t>(left_value);                                  \
-    const auto eplb_right = static_cast<std::int64_t>(right_value);                                \
-    if (!(eplb_left op eplb_right)) [[unlikely]] {                                                 \
-      ::eplb::assertion_failed(                                                                    \
-          {#left_value " " #op " " #right_value, eplb_left, eplb_right, __FILE__, __LINE__});      \
-    }                                                                                              \
+#define EPLB_ASSERT_OP(left_value, op, right_value)                                           \
+  do {                                                                                        \
+    const auto eplb_left = static_cast<std::int64_t>(left_value);                             \
+    const auto eplb_right = static_cast<std::int64_t>(right_value);                           \
+    if (!(eplb_left op eplb_right)) [[unlikely]] {                                            \
+      ::eplb::assertion_failed(                                                               \
+          {#left_value " " #op " " #right_value, eplb_left, eplb_right, __FILE__, __LINE__}); \
+    }                                                                                         \
   } while (false)

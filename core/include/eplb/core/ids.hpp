@@ -14,13 +14,15 @@ struct StrongId {
 
   [[nodiscard]] constexpr std::size_t index() const { return static_cast<std::size_t>(value); }
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 mistakes a literal 0 that the compiler
+  // made.
   friend constexpr auto operator<=>(const StrongId&, const StrongId&) = default;
 };
 
 using LayerId = StrongId<struct LayerTag>;                  ///< MoE layer; dense layers have none.
 using LogicalExpertId = StrongId<struct LogicalExpertTag>;  ///< Expert of the model, in a layer.
-using SlotId = StrongId<struct SlotTag>;        ///< Place for one expert's weights, rank-major.
-using LocalSlot = StrongId<struct LocalSlotTag>;  ///< Slot within its rank.
+using SlotId = StrongId<struct SlotTag>;           ///< Place for one expert's weights, rank-major.
+using LocalSlot = StrongId<struct LocalSlotTag>;   ///< Slot within its rank.
 using ReplicaIndex = StrongId<struct ReplicaTag>;  ///< Copy of an expert, [0, replica_count).
 using RankId = StrongId<struct RankTag>;           ///< Member of the EP group.
 using NodeId = StrongId<struct NodeTag>;           ///< Ranks that share a host.

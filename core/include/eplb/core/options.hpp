@@ -13,11 +13,11 @@ namespace eplb {
 /// How an expert's parameters are stored; block scales included.
 enum class WeightFormat : std::uint8_t {
   kBf16,
-  kFp8Block128,   ///< E4M3, one float32 scale a block of 128 x 128.
-  kMxfp8,         ///< E4M3, one UE8M0 scale a group of 32.
-  kMxfp4,         ///< E2M1, one UE8M0 scale a group of 32.
-  kNvfp4,         ///< E2M1, one E4M3 scale a group of 16.
-  kInt4Group32,   ///< 4-bit integers, one bfloat16 scale a group of 32.
+  kFp8Block128,  ///< E4M3, one float32 scale a block of 128 x 128.
+  kMxfp8,        ///< E4M3, one UE8M0 scale a group of 32.
+  kMxfp4,        ///< E2M1, one UE8M0 scale a group of 32.
+  kNvfp4,        ///< E2M1, one E4M3 scale a group of 16.
+  kInt4Group32,  ///< 4-bit integers, one bfloat16 scale a group of 32.
 };
 
 /// The mixture-of-experts part of a model (configs/models).

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "eplb/core/ids.hpp"
@@ -10,7 +11,8 @@
 
 namespace eplb {
 
-/// Which expert occupies each slot of one layer. Immutable; slot p lives on rank p / slots_per_rank.
+/// Which expert occupies each slot of one layer. Immutable; slot p lives on rank
+/// p / slots_per_rank.
 class LayerPlacement {
  public:
   /// `occupants` has shape.slot_count() entries in [-1, expert_count), every expert at least once.
@@ -37,8 +39,8 @@ class LayerPlacement {
 
   /// The occupants of a rank's slots, in local order.
   [[nodiscard]] std::span<const LogicalExpertId> on_rank(RankId rank) const {
-    return std::span(occupants_).subspan(first_slot(rank).index(),
-                                         static_cast<std::size_t>(slots_per_rank_));
+    return std::span(occupants_)
+        .subspan(first_slot(rank).index(), static_cast<std::size_t>(slots_per_rank_));
   }
 
   [[nodiscard]] RankId rank_of(SlotId slot) const { return RankId{slot.value / slots_per_rank_}; }

@@ -49,8 +49,8 @@ struct ReplicaKey {
 /// for any replica count, and it does not beat with the period of speculative decode.
 [[nodiscard]] EPLB_HOST_DEVICE constexpr std::uint32_t salted_replica(ReplicaKey key,
                                                                       std::uint32_t replica_count) {
-  const std::uint32_t point = replica_salt(key.layer, key.expert) + key.row * 3242174889U +
-                              key.rank * 2447445414U;
+  const std::uint32_t point =
+      replica_salt(key.layer, key.expert) + key.row * 3242174889U + key.rank * 2447445414U;
   return static_cast<std::uint32_t>((static_cast<std::uint64_t>(point) * replica_count) >> 32U);
 }
 
