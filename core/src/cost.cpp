@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "eplb/core/assert.hpp"
+
 namespace eplb {
 namespace {
 
@@ -18,6 +20,7 @@ std::int32_t block_rows_for(double expected_tokens_per_expert) {
 
 ExpertLayerFeatures features_of(std::span<const std::int64_t> tokens_per_slot,
                                 std::int32_t block_rows) {
+  EPLB_ASSERT_OP(block_rows, >=, 1);
   ExpertLayerFeatures features;
   for (const std::int64_t tokens : tokens_per_slot) {
     const std::int64_t blocks = (tokens + block_rows - 1) / block_rows;

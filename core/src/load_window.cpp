@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <new>
 #include <span>
 #include <string>
 
 namespace eplb {
 namespace {
 
-constexpr double kLargestRingBytes = 1e12;
+/// Two hundred times what 92 layers of 896 experts take at the usual 1000 steps.
+constexpr double kLargestRingBytes = 64e9;
 
 }  // namespace
 
@@ -38,7 +40,12 @@ Result<LoadWindow> LoadWindow::create(const Options& options) {
                                                    std::to_string(ring_bytes / 1e9) +
                                                    " GB is too large; use a smaller window size");
   }
-  return LoadWindow(options);
+  try {
+    return LoadWindow(options);
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kResourceExhausted,
+                "no memory for a load window of " + std::to_string(ring_bytes / 1e9) + " GB");
+  }
 }
 
 LoadWindow::LoadWindow(const Options& options)
@@ -69,7 +76,8 @@ Result<void> LoadWindow::record(const LoadMatrix& counts) {
 
 const std::int32_t* LoadWindow::step_row(std::int32_t age_from_oldest) const {
   const std::int32_t oldest = filled_ < options_.step_count_max ? 0 : next_;
-  const std::int32_t row = (oldest + age_from_oldest) % options_.step_count_max;
+  const std::int64_t row =
+      (std::int64_t{oldest} + age_from_oldest) % std::int64_t{options_.step_count_max};
   return ring_.data() + static_cast<std::size_t>(row) * row_size_;
 }
 

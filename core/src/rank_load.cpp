@@ -9,6 +9,8 @@ ReplicaShares ReplicaShares::even() {
 }
 
 ReplicaShares ReplicaShares::of_choice(const ChoiceOptions& options) {
+  EPLB_ASSERT_OP(options.rows_per_rank, >=, 1);
+  EPLB_ASSERT_OP(options.rank_count, >=, 1);
   ReplicaShares shares;
   shares.even_ = false;
   shares.options_ = options;
