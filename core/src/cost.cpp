@@ -3,10 +3,16 @@
 #include <algorithm>
 #include <array>
 
+#include "eplb/core/assert.hpp"
+
 namespace eplb {
+namespace {
+
+constexpr std::array<std::int32_t, 6> kBlockRows{16, 32, 64, 96, 128, 192};
+
+}  // namespace
 
 std::int32_t block_rows_for(double expected_tokens_per_expert) {
-  constexpr std::array<std::int32_t, 6> kBlockRows{16, 32, 64, 96, 128, 192};
   const auto* const fitting = std::ranges::find_if(
       kBlockRows, [&](std::int32_t rows) { return expected_tokens_per_expert <= rows; });
   return fitting != kBlockRows.end() ? *fitting : kBlockRows.back();
@@ -14,6 +20,7 @@ std::int32_t block_rows_for(double expected_tokens_per_expert) {
 
 ExpertLayerFeatures features_of(std::span<const std::int64_t> tokens_per_slot,
                                 std::int32_t block_rows) {
+  EPLB_ASSERT_OP(block_rows, >=, 1);
   ExpertLayerFeatures features;
   for (const std::int64_t tokens : tokens_per_slot) {
     const std::int64_t blocks = (tokens + block_rows - 1) / block_rows;

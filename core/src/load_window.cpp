@@ -1,10 +1,19 @@
 #include "eplb/core/load_window.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <new>
+#include <span>
 #include <string>
 
 namespace eplb {
+namespace {
+
+/// Two hundred times what 92 layers of 896 experts take at the usual 1000 steps.
+constexpr double kLargestRingBytes = 64e9;
+
+}  // namespace
 
 Result<LoadWindow> LoadWindow::create(const Options& options) {
   const auto invalid = [](std::string message) {
@@ -24,15 +33,19 @@ Result<LoadWindow> LoadWindow::create(const Options& options) {
       !(std::isfinite(*options.half_life_steps) && *options.half_life_steps > 0)) {
     return invalid("half life must be a positive number of steps");
   }
-  constexpr double kLargestRing = 1e12;
   const double ring_bytes = 4.0 * options.layer_count * static_cast<double>(options.expert_count) *
                             options.step_count_max;
-  if (ring_bytes > kLargestRing) {
+  if (ring_bytes > kLargestRingBytes) {
     return fail(ErrorCode::kResourceExhausted, "a load window of " +
                                                    std::to_string(ring_bytes / 1e9) +
                                                    " GB is too large; use a smaller window size");
   }
-  return LoadWindow(options);
+  try {
+    return LoadWindow(options);
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kResourceExhausted,
+                "no memory for a load window of " + std::to_string(ring_bytes / 1e9) + " GB");
+  }
 }
 
 LoadWindow::LoadWindow(const Options& options)
@@ -45,15 +58,17 @@ Result<void> LoadWindow::record(const LoadMatrix& counts) {
   if (counts.rows() != options_.layer_count || counts.cols() != options_.expert_count) {
     return fail(ErrorCode::kInvalidArgument, "a step's load has another size than the window");
   }
-  const auto cells = counts.reshaped<Eigen::RowMajor>();
-  if (row_size_ > 0 &&
-      (cells.minCoeff() < 0 || cells.maxCoeff() > std::numeric_limits<std::int32_t>::max())) {
+  const std::span<const std::int64_t> cells(counts.data(), row_size_);
+  // A sign bit, or any bit from 31 upwards, survives the OR; so one pass without branches suffices.
+  std::int64_t bits = 0;
+  for (const std::int64_t count : cells) {
+    bits |= count;
+  }
+  if (bits < 0 || bits > std::numeric_limits<std::int32_t>::max()) {
     return fail(ErrorCode::kInvalidArgument, "a step's count is outside [0, 2^31)");
   }
-  std::int32_t* row = ring_.data() + static_cast<std::size_t>(next_) * row_size_;
-  for (std::size_t cell = 0; cell < row_size_; ++cell) {
-    row[cell] = static_cast<std::int32_t>(counts.data()[cell]);
-  }
+  std::ranges::transform(cells, ring_.begin() + next_ * static_cast<std::ptrdiff_t>(row_size_),
+                         [](std::int64_t count) { return static_cast<std::int32_t>(count); });
   next_ = (next_ + 1) % options_.step_count_max;
   filled_ += filled_ < options_.step_count_max ? 1 : 0;
   return {};
@@ -61,13 +76,14 @@ Result<void> LoadWindow::record(const LoadMatrix& counts) {
 
 const std::int32_t* LoadWindow::step_row(std::int32_t age_from_oldest) const {
   const std::int32_t oldest = filled_ < options_.step_count_max ? 0 : next_;
-  const std::int32_t row = (oldest + age_from_oldest) % options_.step_count_max;
+  const std::int64_t row =
+      (std::int64_t{oldest} + age_from_oldest) % std::int64_t{options_.step_count_max};
   return ring_.data() + static_cast<std::size_t>(row) * row_size_;
 }
 
 std::vector<RealLoadMatrix> LoadWindow::parts() const {
-  using Row = Eigen::Map<
-      const Eigen::Matrix<std::int32_t, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
+  using Counts = Eigen::Matrix<std::int32_t, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  using Row = Eigen::Map<const Counts>;
   std::vector<RealLoadMatrix> parts;
   parts.reserve(static_cast<std::size_t>(options_.part_count));
   for (std::int64_t part = 0; part < options_.part_count; ++part) {

@@ -14,7 +14,7 @@ BytesPerParameter bytes_per_parameter(WeightFormat format) {
     case WeightFormat::kBf16:
       return {2, 1};
     case WeightFormat::kFp8Block128:
-      return {128 * 128 + 4, 128 * 128};
+      return {16384 + 4, 16384};
     case WeightFormat::kMxfp8:
       return {32 + 1, 32};
     case WeightFormat::kMxfp4:

@@ -7,6 +7,15 @@
 #include "eplb/core/assert.hpp"
 
 namespace eplb {
+namespace {
+
+bool has_shape(const LayerPlacement& layer, const Shape& shape) {
+  return layer.slot_count() == shape.slot_count() &&
+         layer.slots_per_rank() == shape.slots_per_rank() &&
+         layer.expert_count() == shape.expert_count;
+}
+
+}  // namespace
 
 Result<LayerPlacement> LayerPlacement::create(const Shape& shape,
                                               std::vector<LogicalExpertId> occupants) {
@@ -39,12 +48,13 @@ Result<LayerPlacement> LayerPlacement::create(const Shape& shape,
 }
 
 LayerPlacement LayerPlacement::initial(const Shape& shape) {
+  EPLB_ASSERT(validate(shape).has_value());
   std::vector<LogicalExpertId> occupants;
   occupants.reserve(static_cast<std::size_t>(shape.slot_count()));
   for (std::int32_t slot = 0; slot < shape.slot_count(); ++slot) {
     occupants.push_back(LogicalExpertId{slot % shape.expert_count});
   }
-  return LayerPlacement(shape, std::move(occupants));
+  return {shape, std::move(occupants)};
 }
 
 std::vector<std::int32_t> LayerPlacement::replica_counts() const {
@@ -58,14 +68,16 @@ std::vector<std::int32_t> LayerPlacement::replica_counts() const {
 }
 
 Result<Placement> Placement::create(const Shape& shape, std::vector<LayerPlacement> layers) {
+  if (auto valid = validate(shape); !valid) {
+    return tl::unexpected(valid.error());
+  }
   if (layers.size() != static_cast<std::size_t>(shape.layer_count)) {
     return fail(ErrorCode::kInvalidArgument, "a placement must have " +
                                                  std::to_string(shape.layer_count) +
                                                  " layers, got " + std::to_string(layers.size()));
   }
   for (const LayerPlacement& layer : layers) {
-    if (layer.slot_count() != shape.slot_count() || layer.rank_count() != shape.rank_count ||
-        layer.expert_count() != shape.expert_count) {
+    if (!has_shape(layer, shape)) {
       return fail(ErrorCode::kInvalidArgument, "a layer's placement has another shape");
     }
   }
@@ -73,12 +85,13 @@ Result<Placement> Placement::create(const Shape& shape, std::vector<LayerPlaceme
 }
 
 Placement Placement::initial(const Shape& shape) {
-  return Placement(shape, std::vector<LayerPlacement>(static_cast<std::size_t>(shape.layer_count),
-                                                      LayerPlacement::initial(shape)));
+  return {shape, std::vector<LayerPlacement>(static_cast<std::size_t>(shape.layer_count),
+                                             LayerPlacement::initial(shape))};
 }
 
 Placement Placement::with_layer(LayerId layer, LayerPlacement replacement) && {
-  EPLB_ASSERT_OP(replacement.slot_count(), ==, shape_.slot_count());
+  EPLB_ASSERT_OP(layer.index(), <, layers_.size());
+  EPLB_ASSERT(has_shape(replacement, shape_));
   layers_[layer.index()] = std::move(replacement);
   return std::move(*this);
 }

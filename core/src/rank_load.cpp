@@ -9,6 +9,8 @@ ReplicaShares ReplicaShares::even() {
 }
 
 ReplicaShares ReplicaShares::of_choice(const ChoiceOptions& options) {
+  EPLB_ASSERT_OP(options.rows_per_rank, >=, 1);
+  EPLB_ASSERT_OP(options.rank_count, >=, 1);
   ReplicaShares shares;
   shares.even_ = false;
   shares.options_ = options;
@@ -30,7 +32,8 @@ std::span<const double> ReplicaShares::of(std::int32_t replica_count) {
 std::vector<double> ReplicaShares::count_shares(std::int32_t replica_count) const {
   const auto count = static_cast<std::size_t>(replica_count);
   if (even_) {
-    return std::vector<double>(count, 1.0 / replica_count);
+    std::vector<double> alike(count, 1.0 / replica_count);
+    return alike;
   }
   std::vector<std::int64_t> rows(count, 0);
   const auto row_count = static_cast<std::uint32_t>(options_.rows_per_rank);
@@ -42,6 +45,7 @@ std::vector<double> ReplicaShares::count_shares(std::int32_t replica_count) cons
     }
   }
   std::vector<double> shares;
+  shares.reserve(count);
   for (const std::int64_t chosen : rows) {
     shares.push_back(static_cast<double>(chosen) /
                      (static_cast<double>(row_count) * static_cast<double>(rank_count)));

@@ -16,8 +16,9 @@ Result<void> validate(const Shape& shape) {
   if (shape.layer_count < 0) {
     return invalid("layers must not be negative, got " + std::to_string(shape.layer_count));
   }
-  if (shape.expert_count < 1) {
-    return invalid("experts must be at least 1, got " + std::to_string(shape.expert_count));
+  if (shape.expert_count < 1 || shape.expert_count > kMaxExperts) {
+    return invalid("experts must be in [1, " + std::to_string(kMaxExperts) + "], got " +
+                   std::to_string(shape.expert_count));
   }
   if (shape.rank_count < 1) {
     return invalid("ranks must be at least 1, got " + std::to_string(shape.rank_count));
@@ -31,11 +32,13 @@ Result<void> validate(const Shape& shape) {
                    std::to_string(shape.expert_group_count) + " groups");
   }
   if (shape.slot_count() % shape.rank_count != 0) {
-    return invalid(std::to_string(shape.expert_count) + " experts + " +
-                   std::to_string(shape.redundant_slot_count) +
-                   " redundant cannot be divided over " + std::to_string(shape.rank_count) +
-                   " ranks; the nearest legal redundancy is " +
-                   std::to_string(nearest_legal_redundancy(shape)));
+    const std::int32_t legal = nearest_legal_redundancy(shape);
+    return invalid(
+        std::to_string(shape.expert_count) + " experts + " +
+        std::to_string(shape.redundant_slot_count) + " redundant cannot be divided over " +
+        std::to_string(shape.rank_count) + " ranks; " +
+        (legal <= kMaxRedundantSlots ? "the next legal redundancy is " + std::to_string(legal)
+                                     : "no larger redundancy is legal"));
   }
   return {};
 }

@@ -24,7 +24,7 @@ struct ExpertLayerCost {
 /// 16, 32, 64, 96, 128, 192 that is not below it, else 192.
 [[nodiscard]] std::int32_t block_rows_for(double expected_tokens_per_expert);
 
-/// Features of a rank whose slots get `tokens_per_slot` tokens.
+/// Features of a rank whose slots get `tokens_per_slot` tokens; `block_rows` is at least 1.
 [[nodiscard]] ExpertLayerFeatures features_of(std::span<const std::int64_t> tokens_per_slot,
                                               std::int32_t block_rows);
 

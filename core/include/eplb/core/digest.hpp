@@ -19,8 +19,8 @@ class Digest {
 
   void add(std::int64_t value);
   void add(std::span<const std::int64_t> values);
-  void add(
-      std::string_view text);  ///< With its length, so that ("ab","c") differs from ("a","bc").
+  /// With its length, so that ("ab", "c") differs from ("a", "bc").
+  void add(std::string_view text);
 
   [[nodiscard]] std::uint64_t value() const;
 

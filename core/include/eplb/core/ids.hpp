@@ -14,6 +14,7 @@ struct StrongId {
 
   [[nodiscard]] constexpr std::size_t index() const { return static_cast<std::size_t>(value); }
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 misreads a defaulted comparison.
   friend constexpr auto operator<=>(const StrongId&, const StrongId&) = default;
 };
 

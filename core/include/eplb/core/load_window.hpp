@@ -23,7 +23,7 @@ class LoadWindow {
   };
 
   /// kInvalidArgument unless counts are positive (layers may be 0) and parts do not exceed steps;
-  /// kResourceExhausted if the ring does not fit the address space.
+  /// kResourceExhausted if the ring is over 64 GB or there is no memory for it.
   [[nodiscard]] static Result<LoadWindow> create(const Options& options);
 
   /// Appends one step's counts, [layers, experts], each in [0, 2^31); forgets the oldest when full.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "eplb/core/ids.hpp"
@@ -10,8 +11,8 @@
 
 namespace eplb {
 
-/// Which expert occupies each slot of one layer. Immutable; slot p lives on rank p /
-/// slots_per_rank.
+/// Which expert occupies each slot of one layer. Immutable; slot p lives on rank
+/// p / slots_per_rank.
 class LayerPlacement {
  public:
   /// `occupants` has shape.slot_count() entries in [-1, expert_count), every expert at least once.
@@ -19,7 +20,8 @@ class LayerPlacement {
   [[nodiscard]] static Result<LayerPlacement> create(const Shape& shape,
                                                      std::vector<LogicalExpertId> occupants);
 
-  /// Slot p holds expert p mod E: what a loader fills before any load is known.
+  /// Slot p holds expert p mod E: what a loader fills before any load is known. Needs a valid
+  /// shape.
   [[nodiscard]] static LayerPlacement initial(const Shape& shape);
 
   [[nodiscard]] std::int32_t slot_count() const {
@@ -68,10 +70,12 @@ class LayerPlacement {
 /// migration plans are all derived from it. Immutable; a commit makes a new value.
 class Placement {
  public:
-  /// One LayerPlacement a layer, all of `shape`. kInvalidArgument on another count or size.
+  /// One LayerPlacement a layer, all of `shape`. kInvalidArgument on an invalid shape or on another
+  /// count or size.
   [[nodiscard]] static Result<Placement> create(const Shape& shape,
                                                 std::vector<LayerPlacement> layers);
 
+  /// LayerPlacement::initial in every layer. Needs a valid shape.
   [[nodiscard]] static Placement initial(const Shape& shape);
 
   [[nodiscard]] const Shape& shape() const { return shape_; }
@@ -80,7 +84,7 @@ class Placement {
 
   [[nodiscard]] const LayerPlacement& layer(LayerId layer) const { return layers_[layer.index()]; }
 
-  /// This placement with one layer exchanged.
+  /// This placement with one layer exchanged for another of the same shape.
   [[nodiscard]] Placement with_layer(LayerId layer, LayerPlacement replacement) &&;
 
   friend bool operator==(const Placement&, const Placement&) = default;

@@ -18,8 +18,8 @@ class ReplicaShares {
 
   struct ChoiceOptions {
     ReplicaChoice choice = ReplicaChoice::kHash;
-    std::int32_t rows_per_rank = 1;  ///< Rows of a step on each rank.
-    std::int32_t rank_count = 1;
+    std::int32_t rows_per_rank = 1;  ///< Rows of a step on each rank, at least 1.
+    std::int32_t rank_count = 1;     ///< At least 1.
   };
 
   /// What `choice` yields when an expert's tokens fall on all rows of all ranks alike. The salted

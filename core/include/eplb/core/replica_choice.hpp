@@ -16,7 +16,7 @@ namespace eplb {
 /// How a row picks one of its expert's replicas.
 enum class ReplicaChoice : std::uint8_t {
   kHash,    ///< vLLM's published hash of the row number alone.
-  kSalted,  ///< Ours: spread over rows and ranks together, with a start of its own an expert.
+  kSalted,  ///< Ours: spread over rows and over ranks, with a start of its own an expert.
 };
 
 /// What a choice may depend on. `row` is the row of topk_ids on this rank, not the flat offset.
@@ -43,15 +43,19 @@ struct ReplicaKey {
   return bits ^ (bits >> 16U);
 }
 
-/// Our choice: the two-dimensional additive sequence R2 (M. Roberts, "The unreasonable
-/// effectiveness of quasirandom sequences", 2018) over (row, rank), shifted by the salt. Its steps
-/// are the inverse powers of the plastic number, so it is even over rows, over ranks and over both,
-/// for any replica count, and it does not beat with the period of speculative decode.
+/// Our choice: round robin over rows, then over ranks, whose start turns from one block of
+/// `replica_count` rows to the next. So
+/// - the rows of a rank fall on the replicas as evenly as counts allow (they differ by at most 1);
+/// - so do the ranks for any one row, however few rows there are;
+/// - rows a fixed stride apart (the first of each speculative request) do not beat with the count:
+///   the start turns by the golden ratio, the step that small multiples bring least near to itself.
 [[nodiscard]] EPLB_HOST_DEVICE constexpr std::uint32_t salted_replica(ReplicaKey key,
                                                                       std::uint32_t replica_count) {
-  const std::uint32_t point =
-      replica_salt(key.layer, key.expert) + key.row * 3242174889U + key.rank * 2447445414U;
-  return static_cast<std::uint32_t>((static_cast<std::uint64_t>(point) * replica_count) >> 32U);
+  const std::uint32_t block = key.row / replica_count;
+  const std::uint32_t turn = replica_salt(key.layer, key.expert) + block * 2654435769U;
+  const auto start =
+      static_cast<std::uint32_t>((static_cast<std::uint64_t>(turn) * replica_count) >> 32U);
+  return (key.row + key.rank + start) % replica_count;
 }
 
 /// Replica in [0, max(replica_count, 1)).

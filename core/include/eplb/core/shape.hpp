@@ -27,11 +27,15 @@ struct Shape {
 /// Most redundant slots of the reference (MAX_EXPERT_REDUNDANCY).
 inline constexpr std::int32_t kMaxRedundantSlots = 1023;
 
-/// The least redundancy, at or above `redundant_slot_count`, that fills all ranks evenly.
+/// Far beyond any model, and small enough that no count of slots overflows.
+inline constexpr std::int32_t kMaxExperts = 1 << 20;
+
+/// The least redundancy, at or above `redundant_slot_count`, that fills all ranks evenly; it may
+/// exceed kMaxRedundantSlots. Needs a positive rank count.
 [[nodiscard]] std::int32_t nearest_legal_redundancy(const Shape& shape);
 
 /// kInvalidArgument if a count is out of range or slots do not divide over ranks; the message
-/// names the nearest legal redundancy.
+/// names the next legal redundancy, if there is one.
 [[nodiscard]] Result<void> validate(const Shape& shape);
 
 }  // namespace eplb
