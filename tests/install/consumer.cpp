@@ -20,6 +20,7 @@ constexpr eplb::Shape kShape{
 
 std::vector<LogicalExpertId> experts(const std::vector<std::int32_t>& values) {
   std::vector<LogicalExpertId> ids;
+  ids.reserve(values.size());
   for (const std::int32_t value : values) {
     ids.push_back(LogicalExpertId{value});
   }

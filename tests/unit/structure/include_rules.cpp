@@ -1,6 +1,7 @@
 #include "include_rules.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -78,8 +79,9 @@ struct Exception {
   std::string_view include;
 };
 
-constexpr Exception kExceptions[]{
-    {"core/src/assert.cpp", "cstdio"},  // A broken promise is told to stderr as the program ends.
+constexpr std::array kExceptions{
+    // A broken promise is told to stderr as the program ends.
+    Exception{.path = "core/src/assert.cpp", .include = "cstdio"},
 };
 
 struct Include {

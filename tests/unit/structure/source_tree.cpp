@@ -88,9 +88,9 @@ bool has_extension(std::string_view path, std::span<const std::string_view> exte
 }
 
 bool is_ours(std::string_view path) {
-  constexpr std::array<std::string_view, 8> kOther{
+  constexpr std::array<std::string_view, 8> others{
       ".cmake", ".cmake.in", "CMakeLists.txt", ".md", ".sh", ".yaml", ".ci/run", "Presets.json"};
-  return is_cpp(path) || has_extension(path, kOther);
+  return is_cpp(path) || has_extension(path, others);
 }
 
 bool is_skipped_folder(const fs::path& folder) {
