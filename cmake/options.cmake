@@ -1,12 +1,17 @@
 # What a person may choose when configuring; everything else follows from it.
-option(EPLB_BUILD_TOOLS "Build the command eplb and its libraries (config, formats)" ${PROJECT_IS_TOP_LEVEL})
-option(EPLB_BUILD_TESTS "Build the tests (needs EPLB_BUILD_TOOLS)" ${PROJECT_IS_TOP_LEVEL})
-option(EPLB_BUILD_BENCHMARKS "Build the benchmarks (needs Google Benchmark)" OFF)
-option(EPLB_BUILD_FUZZERS "Build the libFuzzer targets (needs clang)" OFF)
+option(EPLB_BUILD_SIM "Build placement and sim (need Boost, fmt and nlohmann-json)" ON)
+option(EPLB_BUILD_TOOLS "Build the command eplb and its libraries (need EPLB_BUILD_SIM)"
+       ${PROJECT_IS_TOP_LEVEL})
+option(EPLB_BUILD_TESTS "Build the tests (the host's need EPLB_BUILD_TOOLS)"
+       ${PROJECT_IS_TOP_LEVEL})
+option(EPLB_BUILD_CHECKS "Test too that headers stand alone and that other projects can use us" OFF)
+option(EPLB_BUILD_BENCHMARKS "Build the benchmarks (need Google Benchmark)" OFF)
+option(EPLB_BUILD_FUZZERS "Build the libFuzzer targets (need clang)" OFF)
 option(EPLB_INSTALL "Generate the install rules" ${PROJECT_IS_TOP_LEVEL})
 option(EPLB_WERROR "Treat warnings as errors" OFF)
 option(EPLB_GPU "Build what needs CUDA" OFF)
-set(EPLB_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them (address,undefined or thread)")
+set(EPLB_SANITIZE "" CACHE STRING
+    "Sanitizers, as -fsanitize= takes them (address,undefined or thread)")
 
 list(APPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_LIST_DIR}")
 

@@ -1,0 +1,97 @@
+#include "form_rules.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace eplb::test {
+namespace {
+
+/// Characters of a UTF-8 line: all bytes but those that continue a character.
+std::int32_t width_of(std::string_view line) {
+  return static_cast<std::int32_t>(std::ranges::count_if(
+      line, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+/// Whether `word` stands in the line without what must follow it.
+bool lacks(std::string_view line, std::string_view word, std::string_view follower) {
+  const std::size_t found = line.find(word);
+  return found != std::string_view::npos && !line.substr(found + word.size()).starts_with(follower);
+}
+
+/// NOLINT, NOLINTNEXTLINE and NOLINTBEGIN name their check and say why: `NOLINT(check): reason`.
+bool silences_without_reason(std::string_view line) {
+  // In two pieces, so that the tool itself does not take these lines for silenced ones.
+  const std::size_t found = line.find(
+      "NO"
+      "LINT");
+  if (found == std::string_view::npos || line.substr(found).starts_with("NO"
+                                                                        "LINTEND")) {
+    return false;
+  }
+  const std::size_t open = line.find('(', found);
+  const std::size_t reason = line.find("): ", found);
+  return open == std::string_view::npos || reason == std::string_view::npos ||
+         reason + 3 >= line.size();
+}
+
+std::vector<std::string> objections(std::string_view line, bool is_code) {
+  std::vector<std::string> messages;
+  if (line.find('\t') != std::string_view::npos) {
+    messages.emplace_back("a tab");
+  }
+  if (line.ends_with(' ') || line.ends_with('\r')) {
+    messages.emplace_back("white space at the end");
+  }
+  if (!is_code) {
+    return messages;
+  }
+  if (width_of(line) > kLineWidthMax) {
+    messages.push_back(std::to_string(width_of(line)) + " characters wide");
+  }
+  if (lacks(line,
+            "TO"
+            "DO",
+            "(#")) {
+    messages.emplace_back("an open end without the number of its issue");
+  }
+  if (silences_without_reason(line)) {
+    messages.emplace_back("a warning silenced without its name and a reason");
+  }
+  return messages;
+}
+
+}  // namespace
+
+std::vector<Finding> form_findings(const SourceFile& file) {
+  std::vector<Finding> findings;
+  const auto object = [&](std::size_t line, std::string message) {
+    findings.push_back({file.path, static_cast<std::int32_t>(line), std::move(message)});
+  };
+  const bool is_code = is_cpp(file.path);
+  for (std::size_t index = 0; index < file.lines.size(); ++index) {
+    for (std::string& message : objections(file.lines[index], is_code)) {
+      object(index + 1, std::move(message));
+    }
+  }
+  if (!file.ends_with_newline) {
+    object(file.lines.size(), "no newline at the end of the file");
+  }
+  if (!is_code) {
+    return findings;
+  }
+  for (std::size_t index = 0; index < file.code.size(); ++index) {
+    if (file.code[index].starts_with("#if 0")) {
+      object(index + 1, "code that is switched off");
+    }
+  }
+  if (file.lines.size() > static_cast<std::size_t>(kFileLinesMax)) {
+    object(0, std::to_string(file.lines.size()) + " lines long");
+  }
+  if (is_header(file.path) && std::ranges::count(file.code, "#pragma once") != 1) {
+    object(0, "#pragma once must stand in a header once");
+  }
+  return findings;
+}
+
+}  // namespace eplb::test
