@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "eplb/formats/limits.hpp"
+#include "text.hpp"
 
 namespace eplb::formats {
 namespace {
@@ -33,11 +34,8 @@ ArrayHandler::ArrayHandler(JsonText& source, std::string_view source_name,
 bool ArrayHandler::start_object(std::size_t /*size*/) {
   if (place_ == Place::kStart) {
     place_ = Place::kTopObject;
-  } else if (place_ == Place::kIgnored) {
-    ++ignored_depth_;
-  } else if (place_ == Place::kTopObject && !wanted_) {
-    place_ = Place::kIgnored;
-    ignored_depth_ = 1;
+  } else if (is_ignored()) {
+    return enter_ignored();
   } else if (place_ == Place::kTopObject && format_.named) {
     place_ = Place::kNamedArrays;
   } else {
@@ -59,26 +57,25 @@ bool ArrayHandler::key(const std::string& name) {
 }
 
 bool ArrayHandler::note_key(std::set<std::string>& seen, const std::string& name) {
-  const std::string where = place_ == Place::kNamedArrays ? std::string(format_.key) : "";
+  const std::string_view where = place_ == Place::kNamedArrays ? format_.key : "";
   if (seen.size() == kKeysMax) {
-    return reject(ErrorCode::kResourceExhausted, value_start(), where,
-                  "has more than " + std::to_string(kKeysMax) + " keys, the most that is read");
+    return reject(
+        ErrorCode::kResourceExhausted, value_start(), where,
+        concat({"has more than ", std::to_string(kKeysMax), " keys, the most that is read"}));
   }
   if (!seen.insert(name).second) {
     return reject(ErrorCode::kInvalidArgument, value_start(), where,
-                  "the key \"" + printable(name) + "\" stands here a second time");
+                  concat({"the key \"", printable(name), "\" stands here a second time"}));
   }
   return true;
 }
 
 bool ArrayHandler::end_object() {
   if (place_ == Place::kIgnored) {
-    --ignored_depth_;
-    place_ = ignored_depth_ == 0 ? Place::kTopObject : Place::kIgnored;
+    leave_ignored();
   } else if (place_ == Place::kNamedArrays) {
     if (names_.empty()) {
-      return reject(ErrorCode::kInvalidArgument, value_start(), std::string(format_.key),
-                    "must not be empty");
+      return reject(ErrorCode::kInvalidArgument, value_start(), format_.key, "must not be empty");
     }
     place_ = Place::kTopObject;
     wanted_ = false;
@@ -95,11 +92,8 @@ bool ArrayHandler::start_array(std::size_t /*size*/) {
     place_ = Place::kArray;
     indices_.assign(1, 0);
     sum_ = 0;
-  } else if (place_ == Place::kIgnored) {
-    ++ignored_depth_;
-  } else if (place_ == Place::kTopObject && !wanted_) {
-    place_ = Place::kIgnored;
-    ignored_depth_ = 1;
+  } else if (is_ignored()) {
+    return enter_ignored();
   } else if (place_ == Place::kArray &&
              indices_.size() < (depth_ > 0 ? depth_ : format_.depth_max)) {
     indices_.push_back(0);
@@ -111,8 +105,7 @@ bool ArrayHandler::start_array(std::size_t /*size*/) {
 
 bool ArrayHandler::end_array() {
   if (place_ == Place::kIgnored) {
-    --ignored_depth_;
-    place_ = ignored_depth_ == 0 ? Place::kTopObject : Place::kIgnored;
+    leave_ignored();
     return note_event();
   }
   const std::size_t length = indices_.back();
@@ -126,8 +119,8 @@ bool ArrayHandler::end_array() {
   }
   if (extent != length) {
     return reject(ErrorCode::kInvalidArgument, value_start(), path(),
-                  "has length " + std::to_string(length) + " where those before have " +
-                      std::to_string(extent) + "; all must have one length");
+                  concat({"has length ", std::to_string(length), " where those before have ",
+                          std::to_string(extent), "; all must have one length"}));
   }
   if (!indices_.empty()) {
     ++indices_.back();
@@ -142,6 +135,21 @@ bool ArrayHandler::end_array() {
 
 bool ArrayHandler::is_ignored() const {
   return place_ == Place::kIgnored || (place_ == Place::kTopObject && !wanted_);
+}
+
+bool ArrayHandler::enter_ignored() {
+  if (++ignored_depth_ > kIgnoredDepthMax) {
+    return reject(ErrorCode::kResourceExhausted, value_start(), "",
+                  concat({"is nested more than ", std::to_string(kIgnoredDepthMax),
+                          " deep, the most that is read"}));
+  }
+  place_ = Place::kIgnored;
+  return note_event();
+}
+
+void ArrayHandler::leave_ignored() {
+  --ignored_depth_;
+  place_ = ignored_depth_ == 0 ? Place::kTopObject : Place::kIgnored;
 }
 
 bool ArrayHandler::scalar() {
@@ -167,9 +175,9 @@ bool ArrayHandler::number(double value) {
                   "takes the sum to 2^63 or more; it must stay below");
   }
   if (++number_count_ > kNumbersMax) {
-    return reject(
-        ErrorCode::kResourceExhausted, value_start(), path(),
-        "is one number more than " + std::to_string(kNumbersMax) + ", the most that is read");
+    return reject(ErrorCode::kResourceExhausted, value_start(), path(),
+                  concat({"is one number more than ", std::to_string(kNumbersMax),
+                          ", the most that is read"}));
   }
   // Adding zero makes -0 a plain 0.
   arrays_.back().values.push_back(value + 0.0);
@@ -186,8 +194,8 @@ bool ArrayHandler::parse_error(std::size_t bytes_read, const std::string& /*last
   if (bytes_read > source_.next) {
     if (source_.limit < source_.text.size()) {
       return reject(ErrorCode::kResourceExhausted, value_start(), path(),
-                    "more than " + std::to_string(kTokenBytesMax >> std::size_t{20}) +
-                        " MiB before the next value, the most that is read");
+                    concat({"more than ", std::to_string(kTokenBytesMax >> std::size_t{20}),
+                            " MiB before the next value, the most that is read"}));
     }
     const bool is_empty = skip_whitespace(source_.text, 0) == source_.text.size();
     return reject(ErrorCode::kInvalidArgument, source_.text.size(), is_empty ? "" : path(),
@@ -197,9 +205,11 @@ bool ArrayHandler::parse_error(std::size_t bytes_read, const std::string& /*last
   const std::size_t start = std::min(value_start(), source_.next - 1);
   const std::string token = token_excerpt(source_.text, start);
   if (place_ == Place::kArray && is_non_finite_word(token)) {
-    return reject(ErrorCode::kInvalidArgument, start, path(), rule_here() + ", got " + token);
+    return reject(ErrorCode::kInvalidArgument, start, path(),
+                  concat({rule_here(), ", got ", token}));
   }
-  return reject(ErrorCode::kInvalidArgument, start, path(), "is not JSON from here on: " + token);
+  return reject(ErrorCode::kInvalidArgument, start, path(),
+                concat({"is not JSON from here on: ", token}));
 }
 
 Result<std::vector<NumberArray>> ArrayHandler::finish() && {
@@ -208,13 +218,14 @@ Result<std::vector<NumberArray>> ArrayHandler::finish() && {
   }
   const std::size_t rest = skip_whitespace(source_.text, source_.next);
   if (rest < source_.text.size()) {
-    reject(ErrorCode::kInvalidArgument, rest, "",
-           "there is text after the end of the JSON: " + token_excerpt(source_.text, rest));
+    reject(
+        ErrorCode::kInvalidArgument, rest, "",
+        concat({"there is text after the end of the JSON: ", token_excerpt(source_.text, rest)}));
     return tl::unexpected(*error_);
   }
   if (arrays_.empty()) {
     return fail_in_file(source_name_, format_.key,
-                        "is missing; the file must be like " + std::string(format_.example));
+                        concat({"is missing; the file must be like ", format_.example}));
   }
   return std::move(arrays_);
 }
@@ -235,14 +246,16 @@ bool ArrayHandler::note_number() {
 
 bool ArrayHandler::reject_value() {
   return reject(ErrorCode::kInvalidArgument, value_start(), path(),
-                rule_here() + ", got " + value_excerpt(source_.text, value_start()));
+                concat({rule_here(), ", got ", value_excerpt(source_.text, value_start())}));
 }
 
-bool ArrayHandler::reject(ErrorCode code, std::size_t offset, const std::string& where,
-                          const std::string& what) {
-  const std::string place =
-      std::string(source_name_) + ":" + line_and_column(source_.text, offset) + ": error: ";
-  error_ = Error{code, place + (where.empty() ? "" : where + ": ") + what, {__FILE__, __LINE__}};
+bool ArrayHandler::reject(ErrorCode code, std::size_t offset, std::string_view where,
+                          std::string_view what) {
+  const std::string place = line_and_column(source_.text, offset);
+  error_ =
+      Error{code,
+            concat({source_name_, ":", place, ": error: ", where, where.empty() ? "" : ": ", what}),
+            {__FILE__, __LINE__}};
   return false;
 }
 
@@ -252,16 +265,18 @@ std::string ArrayHandler::path() const {
     return place_ == Place::kTopObject && wanted_ ? std::string(format_.key) : "";
   }
   std::string path(format_.key);
-  path += name_.empty() ? "" : "." + printable(name_);
+  if (!name_.empty()) {
+    path += concat({".", printable(name_)});
+  }
   for (const std::size_t index : indices_) {
-    path += "[" + std::to_string(index) + "]";
+    path += concat({"[", std::to_string(index), "]"});
   }
   return path;
 }
 
 std::string ArrayHandler::rule_here() const {
   if (place_ == Place::kStart) {
-    return "must be an object like " + std::string(format_.example);
+    return concat({"must be an object like ", format_.example});
   }
   if (place_ == Place::kTopObject && format_.named) {
     return "must be an object of arrays";
@@ -271,7 +286,7 @@ std::string ArrayHandler::rule_here() const {
     return "must be an array";
   }
   const bool may_nest = depth_ == 0 && nesting < format_.depth_max;
-  return (may_nest ? "must be an array, or " : "must be ") + std::string(format_.element_rule);
+  return concat({may_nest ? "must be an array, or " : "must be ", format_.element_rule});
 }
 
 std::size_t ArrayHandler::value_start() const {

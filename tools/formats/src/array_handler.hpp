@@ -58,10 +58,12 @@ class ArrayHandler {
 
   bool scalar();
   bool number(double value);
-  bool open_array(std::string name);
-  bool close_object(Place outer);
   bool note_key(std::set<std::string>& seen, const std::string& name);
+
+  /// Whether the value at hand is, or is inside, that of another key.
   [[nodiscard]] bool is_ignored() const;
+  bool enter_ignored();
+  void leave_ignored();
 
   /// Remembers where the event's token ended. Always true.
   bool note_event();
@@ -69,8 +71,7 @@ class ArrayHandler {
   bool note_number();
 
   bool reject_value();
-  bool reject(ErrorCode code, std::size_t offset, const std::string& where,
-              const std::string& what);
+  bool reject(ErrorCode code, std::size_t offset, std::string_view where, std::string_view what);
   [[nodiscard]] std::string path() const;
   [[nodiscard]] std::string rule_here() const;
   [[nodiscard]] std::size_t value_start() const;

@@ -5,6 +5,7 @@
 
 #include "array_handler.hpp"
 #include "json_text.hpp"
+#include "text.hpp"
 
 namespace eplb::formats {
 
@@ -14,17 +15,14 @@ Result<std::vector<NumberArray>> read_arrays(std::string_view text, std::string_
   ArrayHandler handler(source, source_name, format);
   // Not strict: what follows the JSON is looked at by finish(), since the lexer would first keep a
   // stray string whole.
-  constexpr bool kStrict = false;
   nlohmann::json::sax_parse(JsonTextIterator(source), JsonTextIterator(source), &handler,
-                            nlohmann::json::input_format_t::json, kStrict);
+                            nlohmann::json::input_format_t::json, /*strict=*/false);
   return std::move(handler).finish();
 }
 
 tl::unexpected<Error> fail_in_file(std::string_view source_name, std::string_view where,
                                    std::string_view what) {
-  std::string message(source_name);
-  message.append(": error: ").append(where).append(": ").append(what);
-  return fail(ErrorCode::kInvalidArgument, std::move(message));
+  return fail(ErrorCode::kInvalidArgument, concat({source_name, ": error: ", where, ": ", what}));
 }
 
 }  // namespace eplb::formats

@@ -4,6 +4,7 @@
 
 #include "array_reader.hpp"
 #include "json_text.hpp"
+#include "text.hpp"
 #include "text_file.hpp"
 
 namespace eplb::formats {
@@ -17,7 +18,8 @@ constexpr ArrayFormat kDomainsFormat{
 };
 
 std::string shape_in_words(const NumberArray& array) {
-  return "[" + std::to_string(array.extents[0]) + ", " + std::to_string(array.extents[1]) + "]";
+  return concat(
+      {"[", std::to_string(array.extents[0]), ", ", std::to_string(array.extents[1]), "]"});
 }
 
 }  // namespace
@@ -33,10 +35,10 @@ Result<std::vector<DomainLoads>> parse_domain_loads(std::string_view text,
   domains.reserve(arrays->size());
   for (const NumberArray& array : *arrays) {
     if (array.extents != first.extents) {
-      return fail_in_file(source_name, "domains." + printable(array.name),
-                          "has shape " + shape_in_words(array) + " where domains." +
-                              printable(first.name) + " has " + shape_in_words(first) +
-                              "; all must have one shape, [layers, experts]");
+      return fail_in_file(
+          source_name, concat({"domains.", printable(array.name)}),
+          concat({"has shape ", shape_in_words(array), " where domains.", printable(first.name),
+                  " has ", shape_in_words(first), "; all must have one shape, [layers, experts]"}));
     }
     domains.push_back({.name = array.name,
                        .counts = Eigen::Map<const RealLoadMatrix>(

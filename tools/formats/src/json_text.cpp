@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "text.hpp"
+
 namespace eplb::formats {
 namespace {
 
@@ -21,14 +23,14 @@ std::string line_and_column(std::string_view text, std::size_t offset) {
   const auto line = std::count(before.begin(), before.end(), '\n') + 1;
   const std::size_t newline = before.rfind('\n');
   const std::size_t column = newline == std::string_view::npos ? offset + 1 : offset - newline;
-  return std::to_string(line) + ":" + std::to_string(column);
+  return concat({std::to_string(line), ":", std::to_string(column)});
 }
 
 std::string printable(std::string_view name) {
   std::string shown(name.substr(0, kExcerptBytesMax));
   std::ranges::replace_if(
       shown, [](char byte) { return byte < ' ' || byte > '~'; }, '?');
-  return name.size() > kExcerptBytesMax ? shown + "..." : shown;
+  return name.size() > kExcerptBytesMax ? concat({shown, "..."}) : shown;
 }
 
 std::string token_excerpt(std::string_view text, std::size_t offset) {

@@ -19,11 +19,14 @@ struct JsonText {
 /// when it stands at the limit, as those of a stream are.
 class JsonTextIterator {
  public:
+  // NOLINTBEGIN(readability-identifier-naming): the names that std::iterator_traits asks for.
   using iterator_category = std::input_iterator_tag;
   using value_type = char;
   using difference_type = std::ptrdiff_t;
   using pointer = const char*;
   using reference = const char&;
+
+  // NOLINTEND(readability-identifier-naming)
 
   explicit JsonTextIterator(JsonText& source) : source_(&source) {}
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "array_reader.hpp"
+#include "text.hpp"
 #include "text_file.hpp"
 
 namespace eplb::formats {
@@ -14,14 +15,15 @@ namespace {
 constexpr std::string_view kKey = "physical_to_logical_map";
 
 std::string shape_in_words(std::size_t layers, std::size_t slots) {
-  return "[" + std::to_string(layers) + ", " + std::to_string(slots) + "]";
+  return concat({"[", std::to_string(layers), ", ", std::to_string(slots), "]"});
 }
 
 }  // namespace
 
 Result<Placement> parse_placement(std::string_view text, std::string_view source_name,
                                   const Shape& shape) {
-  const std::string rule = "a whole number from 0 to " + std::to_string(shape.expert_count - 1);
+  const std::string rule =
+      concat({"a whole number from 0 to ", std::to_string(shape.expert_count - 1)});
   const auto arrays =
       read_arrays(text, source_name,
                   {.key = kKey,
@@ -36,10 +38,10 @@ Result<Placement> parse_placement(std::string_view text, std::string_view source
   const auto layer_count = static_cast<std::size_t>(shape.layer_count);
   const auto slot_count = static_cast<std::size_t>(shape.slot_count());
   if (map.extents != std::vector{layer_count, slot_count}) {
-    return fail_in_file(source_name, kKey,
-                        "has shape " + shape_in_words(map.extents[0], map.extents[1]) +
-                            " where [layers, slots] must be " +
-                            shape_in_words(layer_count, slot_count));
+    return fail_in_file(
+        source_name, kKey,
+        concat({"has shape ", shape_in_words(map.extents[0], map.extents[1]),
+                " where [layers, slots] must be ", shape_in_words(layer_count, slot_count)}));
   }
   std::vector<LayerPlacement> layers;
   layers.reserve(layer_count);
@@ -51,7 +53,7 @@ Result<Placement> parse_placement(std::string_view text, std::string_view source
     }
     auto layer = LayerPlacement::create(shape, std::move(occupants));
     if (!layer) {
-      return fail_in_file(source_name, std::string(kKey) + "[" + std::to_string(index) + "]",
+      return fail_in_file(source_name, concat({kKey, "[", std::to_string(index), "]"}),
                           layer.error().message);
     }
     layers.push_back(*std::move(layer));

@@ -6,19 +6,20 @@
 #include <system_error>
 
 #include "eplb/formats/limits.hpp"
+#include "text.hpp"
 
 namespace eplb::formats {
 namespace {
 
 tl::unexpected<Error> cannot_read(const std::filesystem::path& path, const std::string& reason) {
-  return fail(ErrorCode::kInvalidArgument, path.string() + ": error: cannot be read: " + reason);
+  return fail(ErrorCode::kInvalidArgument,
+              concat({path.string(), ": error: cannot be read: ", reason}));
 }
 
 tl::unexpected<Error> too_long(const std::filesystem::path& path) {
-  return fail(ErrorCode::kResourceExhausted,
-              path.string() + ": error: is longer than " +
-                  std::to_string(kFileBytesMax >> std::uint64_t{20}) +
-                  " MiB, the most that is read");
+  const std::string most = std::to_string(kFileBytesMax >> std::uint64_t{20});
+  return fail(ErrorCode::kResourceExhausted, concat({path.string(), ": error: is longer than ",
+                                                     most, " MiB, the most that is read"}));
 }
 
 }  // namespace

@@ -16,6 +16,9 @@ inline constexpr std::size_t kNumbersMax = std::size_t{1} << 25;
 /// Keys of one object that are told apart.
 inline constexpr std::size_t kKeysMax = 1024;
 
+/// Nesting of values under keys that are not ours.
+inline constexpr std::size_t kIgnoredDepthMax = 1000;
+
 /// Text between two values, a long string's included, since a JSON lexer holds a token twice.
 inline constexpr std::size_t kTokenBytesMax = std::size_t{1} << 24;
 
