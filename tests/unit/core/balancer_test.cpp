@@ -84,7 +84,7 @@ TEST_CASE("only the last window_size steps before a trigger are recorded") {
   CHECK(f.environment.history_sizes == std::vector<std::size_t>{1, 2});
 }
 
-TEST_CASE("dummy steps move the counter but are not recorded; profile steps move nothing") {
+TEST_CASE("dummy steps move the counter but are not recorded, and profile steps move nothing") {
   Fixture f;
   for (int i = 0; i < 5; ++i) {
     CHECK(f.step(StepKind::kProfile) == StepDecision::kProceed);

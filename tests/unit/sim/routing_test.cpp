@@ -73,7 +73,7 @@ TEST_CASE("what exceeds the cap goes to the others in proportion") {
   CHECK(weights(3) == doctest::Approx(0.10));
 }
 
-TEST_CASE("one expert alone leaves the rest to the others alike; no weight at all is uniform") {
+TEST_CASE("one expert alone leaves the rest to the others alike, and no weight at all is uniform") {
   Eigen::RowVectorXd weights(5);
   weights << 0, 7, 0, 0, 0;
   normalise_shares(weights, 0.2);

@@ -84,7 +84,7 @@ TEST_CASE("the window that a policy sees holds exactly the recorded steps") {
   CHECK(policy.last_history_size() == 16);
 }
 
-TEST_CASE("async serves on while weights move; sync holds and says how long") {
+TEST_CASE("async serves on while weights move, and sync holds and says how long") {
   Scenario scenario = even_scenario();
   const SimulationResult async = simulate(scenario, reversing_policy(scenario), {}).value();
   CHECK(async.hold_count == 0);

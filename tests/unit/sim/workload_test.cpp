@@ -74,7 +74,7 @@ TEST_CASE("in every layer and step the experts' counts sum to tokens x top-k") {
   }
 }
 
-TEST_CASE("dealing to replicas keeps every expert's tokens; the ranks' sums are printed") {
+TEST_CASE("dealing to replicas keeps every expert's tokens, and the ranks' sums are printed") {
   const Shape shape{
       .layer_count = 1, .expert_count = 16, .redundant_slot_count = 8, .rank_count = 4};
   const LayerMap map = LayerMap::from(LayerPlacement::initial(shape));
