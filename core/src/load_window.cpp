@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
-#include <new>
 #include <span>
 #include <string>
 
@@ -40,19 +40,22 @@ Result<LoadWindow> LoadWindow::create(const Options& options) {
                                                    std::to_string(ring_bytes / 1e9) +
                                                    " GB is too large; use a smaller window size");
   }
-  try {
-    return LoadWindow(options);
-  } catch (const std::bad_alloc&) {
+  LoadWindow window(options);
+  if (window.ring_ == nullptr) {
     return fail(ErrorCode::kResourceExhausted,
                 "no memory for a load window of " + std::to_string(ring_bytes / 1e9) + " GB");
   }
+  return window;
 }
 
+// A step's pages are touched when it is recorded, so a large window costs only what it has seen.
 LoadWindow::LoadWindow(const Options& options)
     : options_(options),
       row_size_(static_cast<std::size_t>(options.layer_count) *
                 static_cast<std::size_t>(options.expert_count)),
-      ring_(row_size_ * static_cast<std::size_t>(options.step_count_max), 0) {}
+      ring_size_(row_size_ * static_cast<std::size_t>(options.step_count_max)),
+      ring_(static_cast<std::int32_t*>(
+          std::calloc(std::max<std::size_t>(ring_size_, 1), sizeof(std::int32_t)))) {}
 
 Result<void> LoadWindow::record(const LoadMatrix& counts) {
   if (counts.rows() != options_.layer_count || counts.cols() != options_.expert_count) {
@@ -67,7 +70,7 @@ Result<void> LoadWindow::record(const LoadMatrix& counts) {
   if (bits < 0 || bits > std::numeric_limits<std::int32_t>::max()) {
     return fail(ErrorCode::kInvalidArgument, "a step's count is outside [0, 2^31)");
   }
-  std::ranges::transform(cells, ring_.begin() + next_ * static_cast<std::ptrdiff_t>(row_size_),
+  std::ranges::transform(cells, ring_.get() + next_ * static_cast<std::ptrdiff_t>(row_size_),
                          [](std::int64_t count) { return static_cast<std::int32_t>(count); });
   next_ = (next_ + 1) % options_.step_count_max;
   filled_ += filled_ < options_.step_count_max ? 1 : 0;
@@ -78,7 +81,7 @@ const std::int32_t* LoadWindow::step_row(std::int32_t age_from_oldest) const {
   const std::int32_t oldest = filled_ < options_.step_count_max ? 0 : next_;
   const std::int64_t row =
       (std::int64_t{oldest} + age_from_oldest) % std::int64_t{options_.step_count_max};
-  return ring_.data() + static_cast<std::size_t>(row) * row_size_;
+  return ring_.get() + static_cast<std::size_t>(row) * row_size_;
 }
 
 std::vector<RealLoadMatrix> LoadWindow::parts() const {

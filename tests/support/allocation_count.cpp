@@ -10,7 +10,7 @@ std::atomic<std::int64_t> allocations{0};
 
 void* counted_allocation(std::size_t size) {
   ++allocations;
-  void* memory = std::malloc(size > 0 ? size : 1);  // NOLINT: this is operator new itself
+  void* memory = std::malloc(size > 0 ? size : 1);
   if (memory == nullptr) {
     throw std::bad_alloc();
   }
@@ -38,16 +38,16 @@ void* operator new[](std::size_t size) {
 
 void operator delete(void* memory) noexcept {
   std::free(memory);
-}  // NOLINT
+}
 
 void operator delete[](void* memory) noexcept {
   std::free(memory);
-}  // NOLINT
+}
 
 void operator delete(void* memory, std::size_t /*size*/) noexcept {
   std::free(memory);
-}  // NOLINT
+}
 
-void operator delete[](void* memory, std::size_t /*size*/) noexcept {  // NOLINT
+void operator delete[](void* memory, std::size_t /*size*/) noexcept {
   std::free(memory);
 }

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -42,17 +44,22 @@ class LoadWindow {
   [[nodiscard]] const Options& options() const { return options_; }
 
   [[nodiscard]] std::int64_t memory_bytes() const {
-    return static_cast<std::int64_t>(ring_.size() * sizeof(std::int32_t));
+    return static_cast<std::int64_t>(ring_size_ * sizeof(std::int32_t));
   }
 
  private:
+  struct FreeMemory {
+    void operator()(std::int32_t* memory) const { std::free(memory); }
+  };
+
   explicit LoadWindow(const Options& options);
 
   [[nodiscard]] const std::int32_t* step_row(std::int32_t age_from_oldest) const;
 
   Options options_;
   std::size_t row_size_;
-  std::vector<std::int32_t> ring_;
+  std::size_t ring_size_;
+  std::unique_ptr<std::int32_t, FreeMemory> ring_;  ///< [steps, layers, experts].
   std::int32_t next_ = 0;
   std::int32_t filled_ = 0;
 };
