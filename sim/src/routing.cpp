@@ -9,6 +9,11 @@
 namespace eplb::sim {
 namespace {
 
+/// NOTE [share grain]: shares are whole multiples of this, far finer than any count can tell. The
+/// last bits of exp and pow differ between processors; this keeps them out of the draws, so that a
+/// seed gives the same bytes on all of them.
+constexpr double kShareGrain = 0x1.0p-24;
+
 /// A random order of [0, count): Fisher and Yates' shuffle.
 std::vector<std::int32_t> random_order(RandomStream& random, std::int32_t count) {
   std::vector<std::int32_t> order(static_cast<std::size_t>(count));
@@ -224,6 +229,7 @@ void RoutingModel::rebuild_shares() {
       shares_(layer, expert) = base_(layer, column) * std::exp(log_factors_(layer, column));
     }
     normalise_shares(shares_.row(layer), share_max);
+    shares_.row(layer) = (shares_.row(layer).array() / kShareGrain).floor() * kShareGrain;
   }
 }
 

@@ -15,8 +15,8 @@ class RoutingModel {
  public:
   RoutingModel(const ModelOptions& model, WorkloadOptions workload, std::uint64_t seed);
 
-  /// Shares of the picks of `step`, [layers, experts], each row summing to 1, no share above
-  /// 1 / top_k (a row picks an expert at most once). Steps are asked for in order.
+  /// Shares of the picks of `step`, [layers, experts], each row summing to 1 but for rounding, no
+  /// share above 1 / top_k (a row picks an expert at most once). Steps are asked for in order.
   [[nodiscard]] const RealLoadMatrix& shares_at(std::int64_t step);
 
   /// Grows whenever shares_at returned something new.

@@ -1,0 +1,136 @@
+#include "sim_command.hpp"
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <utility>
+
+#include "config_arguments.hpp"
+#include "eplb/cli/json_output.hpp"
+#include "eplb/cli/progress.hpp"
+#include "eplb/placement/registry.hpp"
+#include "sim_report.hpp"
+
+namespace eplb::cli {
+namespace {
+
+constexpr std::string_view kName = "sim";
+
+CommandSyntax syntax() {
+  std::vector<OptionSpec> options = config_options();
+  options.push_back(json_option());
+  return {.name = kName,
+          .usage = "CONFIG [options]",
+          .about =
+              "Serves decode steps in the simulator and says what EPLB is worth: throughput, "
+              "step times,\nbalancedness, rearrangements, memory. The same configuration gives "
+              "the same result.",
+          .example =
+              "  eplb sim configs/quickstart.yaml\n"
+              "  eplb sim configs/gb200-dep32.yaml --set eplb.policy=trtllm --json out.json",
+          .positionals = {"CONFIG"},
+          .options = std::move(options)};
+}
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// Shows how far all runs of a command are, and how long the rest will take at the pace so far.
+class RunProgress {
+ public:
+  RunProgress(const Streams& streams, std::int64_t step_total)
+      : line_(streams), step_total_(step_total), begin_(Clock::now()) {}
+
+  sim::Progress of_run(std::string_view name, std::int64_t steps_before) {
+    return [this, name = std::string(name), steps_before](std::int64_t steps_done) {
+      const auto done = static_cast<double>(steps_before + steps_done);
+      const double elapsed_s = seconds_since(begin_);
+      const double left_s = elapsed_s * (static_cast<double>(step_total_) / done - 1);
+      if (elapsed_s - shown_s_ >= 0.1) {
+        shown_s_ = elapsed_s;
+        line_.show(fmt::format("{}: {:.0f} %, {:.0f} s left", name,
+                               100 * done / static_cast<double>(step_total_), left_s));
+      }
+    };
+  }
+
+  void clear() { line_.clear(); }
+
+ private:
+  Progress line_;
+  std::int64_t step_total_;
+  Clock::time_point begin_;
+  double shown_s_ = 0;
+};
+
+/// The run, and the baseline where one is asked for and differs.
+Result<SimReport> simulate_all(const config::ResolvedConfig& config, const std::string& file,
+                               const Streams& streams) {
+  const sim::Scenario& scenario = config.scenario;
+  auto policy = placement::make_policy(scenario.eplb.policy);
+  if (!policy) {
+    return tl::unexpected(policy.error());
+  }
+  const bool compare = scenario.run.compare_off && scenario.eplb.enabled;
+  RunProgress progress(streams, scenario.run.steps * (compare ? 2 : 1));
+  const auto begin = Clock::now();
+  auto result = sim::simulate(scenario, **policy, progress.of_run("with EPLB", 0));
+  if (!result) {
+    return tl::unexpected(result.error());
+  }
+  SimReport report{.config = config,
+                   .config_file = file,
+                   .result = *std::move(result),
+                   .baseline = std::nullopt,
+                   .wall_s = 0};
+  if (compare) {
+    auto baseline = sim::simulate(sim::without_eplb(scenario), **policy,
+                                  progress.of_run("without EPLB", scenario.run.steps));
+    if (!baseline) {
+      return tl::unexpected(baseline.error());
+    }
+    report.baseline = *std::move(baseline);
+  }
+  report.wall_s = seconds_since(begin);
+  progress.clear();
+  return report;
+}
+
+}  // namespace
+
+ExitCode run_sim(std::span<const std::string> arguments, const Streams& streams) {
+  auto values = parse_command_line(syntax(), arguments, streams);
+  if (!values) {
+    return values.error();
+  }
+  const auto config = load_config_argument(*values, kName, streams);
+  if (!config) {
+    return config.error();
+  }
+  const auto refuse = [&](const Error& error) {
+    print_error(streams, kName, error.message);
+    return error.code == ErrorCode::kResourceExhausted ? ExitCode::kNotPossibleHere
+                                                       : ExitCode::kUsage;
+  };
+  auto json = JsonOutput::open(values->text("json"), streams.out);
+  if (!json) {
+    return refuse(json.error());
+  }
+  const auto report = simulate_all(*config, values->required_text("CONFIG"), streams);
+  if (!report) {
+    return refuse(report.error());
+  }
+  if (!json->takes_standard_output()) {
+    print_sim(*report, streams.out);
+  }
+  const auto written = json->write(sim_json(*report));
+  return written ? ExitCode::kDone : refuse(written.error());
+}
+
+}  // namespace eplb::cli

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "eplb/config/config.hpp"
+#include "eplb/sim/simulation.hpp"
+
+namespace eplb::cli {
+
+/// All that `eplb sim` reports.
+struct SimReport {
+  const config::ResolvedConfig& config;
+  std::string config_file;
+  sim::SimulationResult result;
+  std::optional<sim::SimulationResult> baseline;  ///< The same tokens without EPLB.
+  double wall_s = 0;                              ///< Of all simulation.
+};
+
+/// The stable form for programs, schema "eplb.sim/1": keys in a fixed order. All but `wall_s` is a
+/// function of the configuration alone.
+[[nodiscard]] nlohmann::ordered_json sim_json(const SimReport& report);
+
+/// The same for people.
+void print_sim(const SimReport& report, std::ostream& out);
+
+}  // namespace eplb::cli
