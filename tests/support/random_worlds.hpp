@@ -52,6 +52,7 @@ class RandomWorlds {
 
   [[nodiscard]] Placement placement(const Shape& shape, bool some_empty) {
     std::vector<LayerPlacement> layers;
+    layers.reserve(static_cast<std::size_t>(shape.layer_count));
     for (std::int32_t layer = 0; layer < shape.layer_count; ++layer) {
       layers.push_back(layer_placement(shape, some_empty));
     }
