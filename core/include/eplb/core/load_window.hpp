@@ -21,7 +21,7 @@ class LoadWindow {
     std::int32_t step_count_max = 1000;  ///< vLLM's window_size.
     std::int32_t part_count = 4;         ///< Sums read out, over equal shares of the steps.
     /// Age at which a step counts half; none: all steps count alike, as the reference has it.
-    std::optional<double> half_life_steps;
+    std::optional<double> half_life_steps = std::nullopt;
   };
 
   /// kInvalidArgument unless counts are positive (layers may be 0) and parts do not exceed steps;

@@ -56,7 +56,7 @@ struct EplbOptions {
   ReplicaChoice replica_choice = ReplicaChoice::kHash;
   std::int32_t window_parts = 4;    ///< Sums that a window is read out as.
   std::int32_t history_parts = 16;  ///< Newest parts that a policy is shown.
-  std::optional<double> window_half_life_steps;
+  std::optional<double> window_half_life_steps = std::nullopt;
 };
 
 /// Slots and ranks of a model under a balancer; without a balancer there are no redundant slots.
