@@ -44,4 +44,4 @@ fi
 echo "Installing: ${missing[*]}"
 "${as_root[@]}" apt-get update -qq
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-  apt-get install -qq -y --no-install-recommends "${missing[@]}"
+  apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null

@@ -52,20 +52,18 @@ TEST_CASE("form: a header says pragma once, once, in code") {
 }
 
 TEST_CASE("form: open ends name their issue, silenced warnings their reason, dead code goes") {
-  const std::string open_end =
-      "TO"
-      "DO";
-  const std::string silenced =
-      "NO"
-      "LINT";
+  const std::string open_end = std::string("TO") + "DO";
+  const std::string silenced = std::string("NO") + "LINT";
   CHECK(said("a.cpp", "// " + open_end + " later\n") ==
         "a.cpp:1: an open end without the number of its issue\n");
   CHECK(said("a.cpp", "// " + open_end + "(#12) later\n").empty());
   CHECK(said("a.cpp", "int a;  // " + silenced + "\n") ==
-        "a.cpp:1: a warning silenced without its name and a reason\n");
+        "a.cpp:1: a warning silenced without a reason\n");
   CHECK(said("a.cpp", "int a;  // " + silenced + "(misc-x)\n") ==
-        "a.cpp:1: a warning silenced without its name and a reason\n");
+        "a.cpp:1: a warning silenced without a reason\n");
   CHECK(said("a.cpp", "int a;  // " + silenced + "(misc-x): read once at start\n").empty());
+  CHECK(said("a.cpp", "int a;  // " + silenced + ": read once at start\n").empty());
+  CHECK(said("a.cpp", "// " + silenced + "END(misc-x)\n").empty());
   CHECK(said("a.cpp", "#if 0\n#endif\n") == "a.cpp:1: code that is switched off\n");
 }
 
