@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "allowed.hpp"
 #include "schema.hpp"
 #include "section.hpp"
 
@@ -40,7 +41,8 @@ void read_field(const Section& section, Fields<S> fields, const Field<S>& field,
   if (value == nullptr) {
     if (field.required) {
       const bool given = section.node != nullptr;
-      reading.reject(given ? section.node->at : reading.position(key), key, "is missing");
+      reading.reject(given ? section.node->at : reading.position(key), key,
+                     "is missing, must be " + allowed(field));
     }
     return;
   }

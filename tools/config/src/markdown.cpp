@@ -3,9 +3,9 @@
 #include <type_traits>
 #include <variant>
 
+#include "allowed.hpp"
 #include "eplb/config/config.hpp"
 #include "fields.hpp"
-#include "words.hpp"
 
 namespace eplb::config {
 namespace {
@@ -23,72 +23,31 @@ overrides a key, as in `--set eplb.window_size=100`; a path in it is relative to
 This page is generated from the tables that the program reads files by.
 )";
 
-template <typename T>
-std::string type_name(const T& /*initial*/, const Range& /*range*/) {
-  return "one of " + join(enum_words<T>());
-}
-
-std::string type_name(bool /*initial*/, const Range& /*range*/) {
-  return "true or false";
-}
-
-std::string type_name(const std::string& /*initial*/, const Range& /*range*/) {
-  return "text";
-}
-
-std::string type_name(double /*initial*/, const Range& range) {
-  return describe(range);
-}
-
-std::string type_name(const std::optional<double>& /*initial*/, const Range& range) {
-  return describe(range) + ", or none";
-}
-
-std::string type_name(std::uint64_t /*initial*/, const Range& /*range*/) {
-  return "whole, from 0 to 2^64 - 1";
-}
-
-std::string type_name(std::int32_t /*initial*/, const Range& range) {
-  return "whole, " + describe(range);
-}
-
-std::string type_name(std::int64_t /*initial*/, const Range& range) {
-  return "whole, " + describe(range);
-}
-
-/// Columns `allowed` and `default` of a key.
+/// What holds when the key is not given.
 template <typename S>
-std::pair<std::string, std::string> value_columns(const Field<S>& field) {
-  const S initial{};
-  std::string allowed;
-  std::string absent;
-  const auto describe_member = [&](const auto& member) {
-    using Kept = std::decay_t<decltype(member)>;
-    if constexpr (std::is_member_object_pointer_v<Kept>) {
-      allowed = type_name(initial.*member, field.range);
-      absent = value_text(initial.*member);
-    } else if constexpr (std::is_same_v<Kept, FreeText>) {
-      allowed = "text";
-    } else if constexpr (std::is_same_v<Kept, FigureSources>) {
-      allowed = "mapping from keys to texts";
-    } else {
-      allowed = member.type;
-    }
-  };
-  std::visit(describe_member, field.member);
+std::string default_column(const Field<S>& field) {
   if (field.required) {
-    return {allowed, "required"};
+    return "required";
   }
-  return {allowed, field.default_help.empty() ? absent : std::string(field.default_help)};
+  if (!field.default_help.empty()) {
+    return std::string(field.default_help);
+  }
+  const auto initial_text = [](const auto& member) -> std::string {
+    if constexpr (std::is_member_object_pointer_v<std::decay_t<decltype(member)>>) {
+      return value_text(S{}.*member);
+    }
+    return {};
+  };
+  return std::visit(initial_text, field.member);
 }
 
 template <typename S>
 std::string table(Fields<S> fields) {
   std::string text = "| key | allowed | default | unit | meaning |\n|---|---|---|---|---|\n";
   for (const Field<S>& field : fields) {
-    const auto [allowed, absent] = value_columns(field);
-    text += "| `" + std::string(field.key) + "` | " + allowed + " | " + absent + " | " +
-            std::string(field.unit) + " | " + std::string(field.help) + " |\n";
+    text += "| `" + std::string(field.key) + "` | " + allowed(field) + " | " +
+            default_column(field) + " | " + std::string(field.unit) + " | " +
+            std::string(field.help) + " |\n";
   }
   return text;
 }

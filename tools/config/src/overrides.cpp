@@ -61,7 +61,9 @@ void apply_override(const Override& one, Node& root, Reading& reading) {
       node->kind = NodeKind::kMapping;
     }
     if (node->kind != NodeKind::kMapping) {
-      reading.complain(one.value.at, key + "." + word, key + " is not a section");
+      if (reading.sound({key})) {
+        reading.complain(one.value.at, key + "." + word, key + " is not a section");
+      }
       return;
     }
     key += (key.empty() ? "" : ".") + word;

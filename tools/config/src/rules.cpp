@@ -32,7 +32,7 @@ void rule(bool broken, Keys keys, const std::string& message, Reading& reading) 
 }
 
 std::string at_most(std::string_view key, std::int64_t allowed, std::int64_t got) {
-  return "must be at most " + std::string(key) + ", " + std::to_string(allowed) + ", got " +
+  return "must be at most " + std::string(key) + " (" + std::to_string(allowed) + "), got " +
          std::to_string(got);
 }
 
@@ -80,8 +80,8 @@ void check_serving(const sim::Scenario& scenario, Reading& reading) {
   const sim::ServingOptions& serving = scenario.serving;
   rule(serving.accepted_tokens > serving.tokens_per_request,
        {"serving.accepted_tokens", "serving.tokens_per_request"},
-       "must be at most tokens_per_request, " + std::to_string(serving.tokens_per_request) +
-           ", got " + number_text(serving.accepted_tokens),
+       "must be at most tokens_per_request (" + std::to_string(serving.tokens_per_request) +
+           "), got " + number_text(serving.accepted_tokens),
        reading);
   // Bounds of the schema keep the product below 2^63; a load window's rows are int32.
   const std::int64_t assignments = std::int64_t{scenario.parallel.ranks} *

@@ -35,11 +35,11 @@ constexpr std::array kServingFields = std::to_array<Field<sim::ServingOptions>>(
 
 constexpr std::array kWorkloadFields = std::to_array<Field<sim::WorkloadOptions>>({
     {.key = "routing",
-     .member = ReadByHand{"section"},
+     .member = ReadByHand{"a section"},
      .default_help = "kind: uniform",
      .help = "Which experts the rows choose; see the kinds below."},
     {.key = "drift",
-     .member = ReadByHand{"section"},
+     .member = ReadByHand{"a section"},
      .default_help = "kind: none",
      .help = "How that changes while serving; see the kinds below."},
     {.key = "noise",
@@ -90,7 +90,7 @@ constexpr std::array kDomainsFields = std::to_array<Field<sim::DomainsRouting>>(
      .required = true,
      .help = "JSON with `domains`: a name each and counts [layers][experts]."},
     {.key = "schedule",
-     .member = ReadByHand{"list of phases"},
+     .member = ReadByHand{"a list of phases"},
      .required = true,
      .help = "How the domains are mixed, phase by phase; after the last comes the first."},
 });
@@ -103,7 +103,7 @@ constexpr std::array kPhaseFields = std::to_array<Field<sim::DomainsRouting::Pha
      .required = true,
      .help = "How long the phase lasts."},
     {.key = "mix",
-     .member = ReadByHand{"mapping from domains to shares"},
+     .member = ReadByHand{"a mapping from domains to shares"},
      .required = true,
      .help = "Shares of the tokens, as in `{code: 3, prose: 1}`; they need not sum to 1."},
 });

@@ -18,10 +18,10 @@ struct ForeignKey {
 
 /// A mapping of the configuration that a table of keys describes.
 struct Section {
-  std::string key;             ///< Dotted; empty for the root.
+  std::string key = {};        ///< Dotted; empty for the root.
   const Node* node = nullptr;  ///< Null where the section was not given.
-  std::string_view kind;       ///< Which kind it is, where it has several; they share key `kind`.
-  std::vector<ForeignKey> foreign;  ///< Keys of its other kinds.
+  std::string_view kind = {};  ///< Which kind it is, where it has several; they share key `kind`.
+  std::vector<ForeignKey> foreign = {};  ///< Keys of its other kinds.
 
   [[nodiscard]] std::string key_of(std::string_view key_in_section) const {
     return key.empty() ? std::string(key_in_section) : key + "." + std::string(key_in_section);

@@ -20,11 +20,11 @@ struct Entry;
 /// "8", and share what an alias names, so that a walk of a small text may never end.
 struct Node {
   NodeKind kind = NodeKind::kNull;
-  Position at;
-  bool quoted = false;         ///< A scalar in quotes or a block: text, whatever it looks like.
-  std::string text;            ///< Of a scalar.
-  std::vector<Node> items;     ///< Of a list.
-  std::vector<Entry> entries;  ///< Of a mapping.
+  Position at = {};
+  bool quoted = false;           ///< A scalar in quotes or a block: text, whatever it looks like.
+  std::string text = {};         ///< Of a scalar.
+  std::vector<Node> items = {};  ///< Of a list.
+  std::vector<Entry> entries = {};  ///< Of a mapping.
 };
 
 struct Entry {
@@ -42,8 +42,8 @@ struct Entry {
 
 struct YamlSource {
   std::string_view text;
-  std::int32_t source = 0;      ///< Index that Reading::add_source gave.
-  std::string_view key_prefix;  ///< Key that the document is the value of; empty for the root.
+  std::int32_t source = 0;           ///< Index that Reading::add_source gave.
+  std::string_view key_prefix = {};  ///< Key that the document is the value of; empty for the root.
 };
 
 /// Parses one document. Everything wrong is in `reading`; none is returned if the text is no YAML,

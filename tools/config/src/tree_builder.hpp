@@ -50,9 +50,9 @@ class TreeBuilder final : public YAML::EventHandler {
   /// A list or mapping that is still open.
   struct Frame {
     Node node;
-    bool awaits_value = false;       ///< A mapping's key was read, its value not.
-    std::optional<std::string> key;  ///< That key; none if it was refused.
-    Position key_at;
+    bool awaits_value = false;            ///< A mapping's key was read, its value not.
+    std::optional<std::string> key = {};  ///< That key; none if it was refused.
+    Position key_at = {};
   };
 
   [[nodiscard]] bool ignores() const { return document_count_ > 1 || skipped_depth_ > 0; }

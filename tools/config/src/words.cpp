@@ -69,7 +69,7 @@ std::string escaped(std::string_view text) {
   for (std::size_t index = 0; index < text.size(); ++index) {
     if (const auto control = control_at(text, index); control.has_value()) {
       shown += {'\\', 'x', kHexDigits[*control >> 4U], kHexDigits[*control & 0xFU]};
-      index += *control >= 0x80U ? 1 : 0;
+      index += *control >= 0x80U ? 1U : 0U;
     } else {
       shown += text[index];
     }
