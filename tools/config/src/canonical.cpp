@@ -1,0 +1,131 @@
+#include "canonical.hpp"
+
+#include <tuple>
+#include <type_traits>
+#include <variant>
+
+#include "fields.hpp"
+
+namespace eplb::config {
+namespace {
+
+/// Block-style YAML, two spaces a level.
+class Writer {
+ public:
+  void open(std::string_view key) {
+    line(key, "");
+    ++depth_;
+  }
+
+  void close() { --depth_; }
+
+  void scalar(std::string_view key, const std::string& value) { line(key, " " + value); }
+
+  void item(const std::string& value) { indented("- " + value); }
+
+  [[nodiscard]] std::string text() && { return std::move(text_); }
+
+ private:
+  void line(std::string_view key, const std::string& rest) {
+    indented(std::string(key) + ":" + rest);
+  }
+
+  void indented(const std::string& line) { text_ += std::string(2 * depth_, ' ') + line + "\n"; }
+
+  std::string text_;
+  std::size_t depth_ = 0;
+};
+
+std::string mix_text(const sim::DomainsRouting& routing, const sim::DomainsRouting::Phase& phase) {
+  std::string text;
+  for (std::size_t domain = 0; domain < phase.shares.size(); ++domain) {
+    if (phase.shares[domain] > 0) {
+      text += (text.empty() ? "" : ", ") + value_text(routing.domains[domain].name) + ": " +
+              value_text(phase.shares[domain]);
+    }
+  }
+  return "{" + text + "}";
+}
+
+template <typename S>
+void write_fields(const S& values, Fields<S> fields, Writer& writer) {
+  std::string_view open_section;
+  for (const Field<S>& field : fields) {
+    const std::size_t dot = field.key.find('.');
+    const std::string_view section =
+        dot == std::string_view::npos ? std::string_view() : field.key.substr(0, dot);
+    if (section != open_section) {
+      if (!open_section.empty()) {
+        writer.close();
+      }
+      if (!section.empty()) {
+        writer.open(section);
+      }
+      open_section = section;
+    }
+    const std::string_view key = section.empty() ? field.key : field.key.substr(dot + 1);
+    const auto write = [&](const auto& member) {
+      if constexpr (std::is_member_object_pointer_v<std::decay_t<decltype(member)>>) {
+        writer.scalar(key, value_text(values.*member));
+      }
+    };
+    std::visit(write, field.member);
+  }
+  if (!open_section.empty()) {
+    writer.close();
+  }
+}
+
+template <typename S>
+void write_section(std::string_view key, const S& values, Fields<S> fields, Writer& writer) {
+  writer.open(key);
+  write_fields<S>(values, fields, writer);
+  writer.close();
+}
+
+/// What a kind's own table does not cover.
+template <typename Routing>
+void write_content(const Routing& /*routing*/, Writer& /*writer*/) {}
+
+void write_content(const sim::DomainsRouting& routing, Writer& writer) {
+  writer.open("schedule");
+  for (const sim::DomainsRouting::Phase& phase : routing.schedule) {
+    writer.item("{steps: " + value_text(phase.steps) + ", mix: " + mix_text(routing, phase) + "}");
+  }
+  writer.close();
+}
+
+template <typename Variant, typename... S>
+void write_kind(std::string_view key, const Variant& value, const std::tuple<Kind<S>...>& kinds,
+                Writer& writer) {
+  const auto write_if_held = [&]<typename One>(const Kind<One>& kind) {
+    if (const One* one = std::get_if<One>(&value); one != nullptr) {
+      writer.open(key);
+      writer.scalar(kKindKey, std::string(kind.name));
+      write_fields<One>(*one, kind.fields, writer);
+      write_content(*one, writer);
+      writer.close();
+    }
+  };
+  std::apply([&](const auto&... kind) { (write_if_held(kind), ...); }, kinds);
+}
+
+}  // namespace
+
+std::string canonical_yaml(const sim::Scenario& scenario) {
+  Writer writer;
+  write_section<ModelOptions>("model", scenario.model, model_fields(), writer);
+  write_section<sim::HardwareOptions>("hardware", scenario.hardware, hardware_fields(), writer);
+  write_section<ParallelOptions>("parallel", scenario.parallel, parallel_fields(), writer);
+  write_section<sim::ServingOptions>("serving", scenario.serving, serving_fields(), writer);
+  writer.open("workload");
+  write_kind("routing", scenario.workload.routing, routing_kinds(), writer);
+  write_kind("drift", scenario.workload.drift, drift_kinds(), writer);
+  write_fields<sim::WorkloadOptions>(scenario.workload, workload_fields(), writer);
+  writer.close();
+  write_section<EplbOptions>("eplb", scenario.eplb, eplb_fields(), writer);
+  write_section<sim::RunOptions>("run", scenario.run, run_fields(), writer);
+  return std::move(writer).text();
+}
+
+}  // namespace eplb::config

@@ -1,0 +1,90 @@
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <variant>
+
+#include "allowed.hpp"
+#include "eplb/config/config.hpp"
+#include "fields.hpp"
+
+namespace eplb::config {
+namespace {
+
+constexpr std::string_view kPreface = R"(# Configuration
+
+One YAML file describes a scenario; `quickstart.yaml` is one to start from. `model` and `hardware` are
+a mapping of the keys below, or the name of a file in `models/` and `hardware/`, or a path to one (it
+has a slash, or ends in `.yaml`). A path in a file is relative to that file.
+
+Numbers are decimal; GB are 10^9 bytes. A key that is not below is refused, as is a value of another
+type or out of range; all that is wrong is reported at once, with its place. `--set key=value`
+overrides a key, as in `--set eplb.window_size=100`; a path in it is relative to the current directory.
+
+This page is generated from the tables that the program reads files by.
+)";
+
+/// What holds when the key is not given.
+template <typename S>
+std::string default_column(const Field<S>& field) {
+  if (field.required) {
+    return "required";
+  }
+  if (!field.default_help.empty()) {
+    return std::string(field.default_help);
+  }
+  const auto initial_text = [](const auto& member) -> std::string {
+    if constexpr (std::is_member_object_pointer_v<std::decay_t<decltype(member)>>) {
+      return value_text(S{}.*member);
+    }
+    return {};
+  };
+  return std::visit(initial_text, field.member);
+}
+
+template <typename S>
+std::string table(Fields<S> fields) {
+  std::string text = "| key | allowed | default | unit | meaning |\n|---|---|---|---|---|\n";
+  for (const Field<S>& field : fields) {
+    text += "| `" + std::string(field.key) + "` | " + allowed(field) + " | " +
+            default_column(field) + " | " + std::string(field.unit) + " | " +
+            std::string(field.help) + " |\n";
+  }
+  return text;
+}
+
+template <typename S>
+std::string section(std::string_view heading, Fields<S> fields) {
+  return "\n## " + std::string(heading) + "\n\n" + table<S>(fields);
+}
+
+template <typename... S>
+std::string kinds_section(std::string_view heading, const std::tuple<Kind<S>...>& kinds) {
+  std::string text =
+      "\n## " + std::string(heading) + "\n\nThe key `kind` chooses which other keys there are.\n";
+  const auto add = [&]<typename One>(const Kind<One>& kind) {
+    text += "\n### kind: " + std::string(kind.name) + "\n\n" + std::string(kind.help) + "\n";
+    if (!kind.fields.empty()) {
+      text += "\n" + table<One>(kind.fields);
+    }
+  };
+  std::apply([&](const auto&... kind) { (add(kind), ...); }, kinds);
+  return text;
+}
+
+}  // namespace
+
+std::string schema_markdown() {
+  return std::string(kPreface) + section<ModelOptions>("model", model_fields()) +
+         section<sim::HardwareOptions>("hardware", hardware_fields()) +
+         section<ParallelOptions>("parallel", parallel_fields()) +
+         section<sim::ServingOptions>("serving", serving_fields()) +
+         section<sim::WorkloadOptions>("workload", workload_fields()) +
+         kinds_section("workload.routing", routing_kinds()) +
+         section<sim::DomainsRouting::Phase>("workload.routing.schedule, each phase",
+                                             phase_fields()) +
+         kinds_section("workload.drift", drift_kinds()) +
+         section<EplbOptions>("eplb", eplb_fields()) +
+         section<sim::RunOptions>("run", run_fields());
+}
+
+}  // namespace eplb::config

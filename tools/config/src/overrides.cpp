@@ -1,0 +1,80 @@
+#include "overrides.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "words.hpp"
+
+namespace eplb::config {
+namespace {
+
+constexpr std::size_t kPathWordsMax = 8;
+
+/// The words between dots, or none if one of them is no word or there are too many.
+std::optional<std::vector<std::string>> split_key(std::string_view key) {
+  constexpr std::string_view kWordCharacters = "abcdefghijklmnopqrstuvwxyz0123456789_";
+  std::vector<std::string> words;
+  while (words.size() < kPathWordsMax) {
+    const std::size_t dot = std::min(key.find('.'), key.size());
+    const std::string_view word = key.substr(0, dot);
+    if (word.empty() || word.find_first_not_of(kWordCharacters) != std::string_view::npos) {
+      return std::nullopt;
+    }
+    words.emplace_back(word);
+    if (dot == key.size()) {
+      return words;
+    }
+    key.remove_prefix(dot + 1);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<Override> parse_overrides(std::span<const std::string> texts, Reading& reading) {
+  std::vector<Override> overrides;
+  for (const std::string& text : texts) {
+    const std::int32_t source = reading.add_source(
+        {.name = "--set " + printable(text), .kind = SourceKind::kOverride, .directory = {}});
+    const std::size_t equals = text.find('=');
+    const std::string key = text.substr(0, equals);
+    auto path = split_key(key);
+    if (equals == std::string::npos || !path.has_value()) {
+      reading.complain({.source = source}, "", "must be key=value with a dotted key");
+      continue;
+    }
+    const std::string_view value_text = std::string_view(text).substr(equals + 1);
+    auto value = parse_yaml({.text = value_text, .source = source, .key_prefix = key}, reading);
+    if (value.has_value()) {
+      overrides.push_back({.path = std::move(*path), .value = std::move(*value)});
+    }
+  }
+  return overrides;
+}
+
+void apply_override(const Override& one, Node& root, Reading& reading) {
+  Node* node = &root;
+  std::string key;
+  for (const std::string& word : one.path) {
+    if (node->kind == NodeKind::kNull) {
+      node->kind = NodeKind::kMapping;
+    }
+    if (node->kind != NodeKind::kMapping) {
+      if (reading.sound({key})) {
+        reading.complain(one.value.at, key + "." + word, key + " is not a section");
+      }
+      return;
+    }
+    key += (key.empty() ? "" : ".") + word;
+    Entry* entry = find(*node, word);
+    if (entry == nullptr) {
+      node->entries.push_back({.key = word, .at = one.value.at, .value = {.at = one.value.at}});
+      entry = &node->entries.back();
+    }
+    node = &entry->value;
+  }
+  *node = one.value;
+}
+
+}  // namespace eplb::config

@@ -1,0 +1,101 @@
+#include "reading.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+namespace eplb::config {
+namespace {
+
+/// The section that a dotted key stands in; empty for a key of the root.
+std::string_view section_of(std::string_view key) {
+  const std::size_t dot = key.rfind('.');
+  return dot == std::string_view::npos ? std::string_view() : key.substr(0, dot);
+}
+
+}  // namespace
+
+std::int32_t Reading::add_source(Source source) {
+  sources_.push_back(std::move(source));
+  return static_cast<std::int32_t>(sources_.size()) - 1;
+}
+
+const Source& Reading::source(Position at) const {
+  return sources_[static_cast<std::size_t>(at.source)];
+}
+
+void Reading::complain(Position at, std::string_view key, std::string message) {
+  problems_.push_back({.at = at, .key = std::string(key), .message = std::move(message)});
+}
+
+void Reading::reject(Position at, std::string_view key, std::string message) {
+  complain(at, key, std::move(message));
+  rejected_.emplace(key);
+}
+
+Position Reading::position(std::string_view key) const {
+  for (; !key.empty(); key = section_of(key)) {
+    if (const auto found = positions_.find(key); found != positions_.end()) {
+      return found->second;
+    }
+  }
+  return {};
+}
+
+Position Reading::latest(std::initializer_list<std::string_view> keys) const {
+  std::vector<std::pair<std::string_view, Position>> written;
+  for (const std::string_view key : keys) {
+    if (const auto found = positions_.find(key); found != positions_.end()) {
+      written.emplace_back(key, found->second);
+    }
+  }
+  const bool one_source = std::ranges::all_of(written, [&](const auto& key_and_position) {
+    return key_and_position.second.source == written.front().second.source;
+  });
+  const auto order = [&](Position at) {
+    return std::tuple(source(at).kind, at.source, at.line, at.column);
+  };
+  std::optional<Position> latest;
+  for (auto [key, at] : written) {
+    if (!one_source && source(at).kind == SourceKind::kIncluded) {
+      at = position(key.substr(0, key.find('.')));
+    }
+    if (!latest.has_value() || order(*latest) < order(at)) {
+      latest = at;
+    }
+  }
+  return latest.value_or(position(*keys.begin()));
+}
+
+bool Reading::sound(std::initializer_list<std::string_view> keys) const {
+  return std::ranges::all_of(keys, [&](std::string_view key) {
+    for (; !key.empty(); key = section_of(key)) {
+      if (rejected_.find(key) != rejected_.end()) {
+        return false;
+      }
+    }
+    return true;
+  });
+}
+
+std::vector<Diagnostic> Reading::diagnostics() const {
+  std::vector<Problem> ordered = problems_;
+  std::ranges::stable_sort(ordered, {}, [](const Problem& problem) {
+    return std::tuple(problem.at.source, problem.at.line, problem.at.column);
+  });
+  std::vector<Diagnostic> diagnostics;
+  diagnostics.reserve(ordered.size());
+  for (Problem& problem : ordered) {
+    const Source& from = source(problem.at);
+    const bool has_lines = from.kind != SourceKind::kOverride;
+    diagnostics.push_back({.file = from.name,
+                           .line = has_lines ? problem.at.line : 0,
+                           .column = has_lines ? problem.at.column : 0,
+                           .key = std::move(problem.key),
+                           .message = std::move(problem.message)});
+  }
+  return diagnostics;
+}
+
+}  // namespace eplb::config

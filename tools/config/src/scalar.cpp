@@ -1,0 +1,253 @@
+#include "scalar.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <system_error>
+
+#include "text_check.hpp"
+
+namespace eplb::config {
+namespace {
+
+constexpr std::array kWeightFormats = std::to_array<EnumName<WeightFormat>>({
+    {WeightFormat::kBf16, "bf16"},
+    {WeightFormat::kFp8Block128, "fp8_block128"},
+    {WeightFormat::kMxfp8, "mxfp8"},
+    {WeightFormat::kMxfp4, "mxfp4"},
+    {WeightFormat::kNvfp4, "nvfp4"},
+    {WeightFormat::kInt4Group32, "int4_group32"},
+});
+
+constexpr std::array kReplicaChoices = std::to_array<EnumName<ReplicaChoice>>({
+    {ReplicaChoice::kHash, "hash"},
+    {ReplicaChoice::kSalted, "salted"},
+});
+
+constexpr std::array kNoises = std::to_array<EnumName<sim::Noise>>({
+    {sim::Noise::kMultinomial, "multinomial"},
+    {sim::Noise::kNone, "none"},
+});
+
+/// How a key that may be absent says so.
+constexpr std::string_view kNone = "none";
+
+constexpr std::string_view kDigits = "0123456789";
+
+/// Removes leading digits from `text` and returns them.
+std::string_view take_digits(std::string_view& text) {
+  const std::string_view digits = text.substr(0, text.find_first_not_of(kDigits));
+  text.remove_prefix(digits.size());
+  return digits;
+}
+
+bool take(std::string_view& text, std::string_view characters) {
+  const bool found = !text.empty() && characters.find(text.front()) != std::string_view::npos;
+  text.remove_prefix(found ? 1 : 0);
+  return found;
+}
+
+/// -?(0|[1-9][0-9]*)
+bool take_integer(std::string_view& text) {
+  take(text, "-");
+  const std::string_view digits = take_digits(text);
+  return !digits.empty() && (digits.size() == 1 || digits.front() != '0');
+}
+
+bool is_integer(const Node& node) {
+  std::string_view rest = node.text;
+  return node.kind == NodeKind::kScalar && !node.quoted && take_integer(rest) && rest.empty();
+}
+
+/// An integer, then perhaps a fraction, then perhaps an exponent, all of decimal digits.
+bool is_number(const Node& node) {
+  std::string_view rest = node.text;
+  if (node.kind != NodeKind::kScalar || node.quoted || !take_integer(rest)) {
+    return false;
+  }
+  if (take(rest, ".") && take_digits(rest).empty()) {
+    return false;
+  }
+  if (take(rest, "eE")) {
+    take(rest, "+-");
+    if (take_digits(rest).empty()) {
+      return false;
+    }
+  }
+  return rest.empty();
+}
+
+bool contains(const Range& range, double value) {
+  return value <= range.max && (range.above_min ? value > range.min : value >= range.min);
+}
+
+template <typename Number>
+bool convert(const std::string& text, Number& out) {
+  const char* const end = text.data() + text.size();
+  return std::from_chars(text.data(), end, out).ec == std::errc();
+}
+
+std::string outside(const Range& range, const Node& node) {
+  return "must be " + describe(range) + ", got " + describe(node);
+}
+
+/// Whether YAML readers of any version take `value`, without quotes, for itself: a word of letters,
+/// digits and a few marks, and not one of the words for true, false and nothing.
+bool is_plain(const std::string& value) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
+  constexpr std::string_view kOthers = "0123456789_-./";
+  constexpr auto kReserved = std::to_array<std::string_view>(
+      {"true", "false", "null", "yes", "no", "on", "off", "y", "n"});
+  std::string lower = value;
+  std::ranges::transform(lower, lower.begin(), [](char character) {
+    const bool upper = character >= 'A' && character <= 'Z';
+    return upper ? static_cast<char>(character - 'A' + 'a') : character;
+  });
+  const auto is_letter = [&](char character) {
+    return kLetters.find(character) != std::string_view::npos;
+  };
+  return !lower.empty() && is_letter(lower.front()) &&
+         std::ranges::all_of(lower,
+                             [&](char character) {
+                               return is_letter(character) ||
+                                      kOthers.find(character) != std::string_view::npos;
+                             }) &&
+         std::ranges::find(kReserved, lower) == kReserved.end();
+}
+
+}  // namespace
+
+std::span<const EnumName<WeightFormat>> enum_names(WeightFormat) {
+  return kWeightFormats;
+}
+
+std::span<const EnumName<ReplicaChoice>> enum_names(ReplicaChoice) {
+  return kReplicaChoices;
+}
+
+std::span<const EnumName<sim::Noise>> enum_names(sim::Noise) {
+  return kNoises;
+}
+
+std::string describe(const Range& range) {
+  return std::string(range.above_min ? "above " : "at least ") + number_text(range.min) +
+         " and at most " + number_text(range.max);
+}
+
+ScalarError read_scalar(const Node& node, const Range& /*range*/, bool& out) {
+  const bool is_true = node.text == "true";
+  if (node.kind != NodeKind::kScalar || node.quoted || !(is_true || node.text == "false")) {
+    return "must be true or false, got " + describe(node);
+  }
+  out = is_true;
+  return std::nullopt;
+}
+
+ScalarError read_scalar(const Node& node, const Range& range, std::int64_t& out) {
+  if (!is_integer(node)) {
+    return "must be a whole number in decimal digits, got " + describe(node);
+  }
+  std::int64_t value = 0;
+  if (!convert(node.text, value) || !contains(range, static_cast<double>(value))) {
+    return outside(range, node);
+  }
+  out = value;
+  return std::nullopt;
+}
+
+ScalarError read_scalar(const Node& node, const Range& range, std::int32_t& out) {
+  std::int64_t wide = 0;
+  ScalarError error = read_scalar(node, range, wide);
+  if (!error.has_value()) {
+    out = static_cast<std::int32_t>(wide);
+  }
+  return error;
+}
+
+ScalarError read_scalar(const Node& node, const Range& /*range*/, std::uint64_t& out) {
+  if (!is_integer(node) || !convert(node.text, out)) {
+    return "must be a whole number from 0 to 2^64 - 1, got " + describe(node);
+  }
+  return std::nullopt;
+}
+
+ScalarError read_scalar(const Node& node, const Range& range, double& out) {
+  if (!is_number(node)) {
+    return "must be a decimal number, got " + describe(node);
+  }
+  double value = 0;
+  if (!convert(node.text, value) || !contains(range, value)) {
+    return outside(range, node);
+  }
+  out = value + 0.0;  // -0 becomes 0, which reads back as it prints.
+  return std::nullopt;
+}
+
+ScalarError read_scalar(const Node& node, const Range& range, std::optional<double>& out) {
+  if (node.kind == NodeKind::kScalar && node.text == kNone) {
+    out.reset();
+    return std::nullopt;
+  }
+  double value = 0;
+  ScalarError error = read_scalar(node, range, value);
+  if (!error.has_value()) {
+    out = value;
+  }
+  return error;
+}
+
+ScalarError read_scalar(const Node& node, const Range& /*range*/, std::string& out) {
+  if (ScalarError error = check_free_text(node); error.has_value()) {
+    return error;
+  }
+  if (node.text.find_first_of("\n\r\t") != std::string::npos) {
+    return "must be text of one line, got " + describe(node);
+  }
+  out = node.text;
+  return std::nullopt;
+}
+
+ScalarError check_free_text(const Node& node) {
+  if (node.kind != NodeKind::kScalar || find_bad_byte(node.text).has_value()) {
+    return "must be text without control characters, got " + describe(node);
+  }
+  return std::nullopt;
+}
+
+std::string value_text(bool value) {
+  return value ? "true" : "false";
+}
+
+std::string value_text(std::int32_t value) {
+  return std::to_string(value);
+}
+
+std::string value_text(std::int64_t value) {
+  return std::to_string(value);
+}
+
+std::string value_text(std::uint64_t value) {
+  return std::to_string(value);
+}
+
+std::string value_text(double value) {
+  return number_text(value);
+}
+
+std::string value_text(const std::optional<double>& value) {
+  return value.has_value() ? number_text(*value) : std::string(kNone);
+}
+
+std::string value_text(const std::string& value) {
+  if (is_plain(value)) {
+    return value;
+  }
+  std::string quoted;
+  for (const char character : value) {
+    quoted += (character == '"' || character == '\\') ? "\\" : "";
+    quoted += character;
+  }
+  return "\"" + escaped(quoted) + "\"";
+}
+
+}  // namespace eplb::config

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "eplb/core/options.hpp"
+#include "eplb/sim/options.hpp"
+#include "tree.hpp"
+#include "words.hpp"
+
+namespace eplb::config {
+
+/// What a number may be.
+struct Range {
+  double min = 0;
+  double max = std::numeric_limits<std::int32_t>::max();
+  bool above_min = false;  ///< `min` itself is not allowed.
+};
+
+/// `at least 1 and at most 1023`.
+[[nodiscard]] std::string describe(const Range& range);
+
+template <typename Enum>
+struct EnumName {
+  Enum value;
+  std::string_view name;
+};
+
+[[nodiscard]] std::span<const EnumName<WeightFormat>> enum_names(WeightFormat);
+[[nodiscard]] std::span<const EnumName<ReplicaChoice>> enum_names(ReplicaChoice);
+[[nodiscard]] std::span<const EnumName<sim::Noise>> enum_names(sim::Noise);
+
+/// The words of an enumeration, in the order of its table.
+template <typename Enum>
+[[nodiscard]] std::vector<std::string_view> enum_words() {
+  std::vector<std::string_view> words;
+  for (const EnumName<Enum>& entry : enum_names(Enum{})) {
+    words.push_back(entry.name);
+  }
+  return words;
+}
+
+/// What is wrong with a node and what would be right; none if its value was stored.
+using ScalarError = std::optional<std::string>;
+
+// The grammar is stricter than YAML's, so that 010, 0x10, 1_000, yes and .nan are refused rather
+// than read as something that was not meant. `out` is left alone on an error.
+[[nodiscard]] ScalarError read_scalar(const Node& node, const Range& range, bool& out);
+[[nodiscard]] ScalarError read_scalar(const Node& node, const Range& range, std::int32_t& out);
+[[nodiscard]] ScalarError read_scalar(const Node& node, const Range& range, std::int64_t& out);
+/// A seed: any number that fits; `range` does not count.
+[[nodiscard]] ScalarError read_scalar(const Node& node, const Range& range, std::uint64_t& out);
+[[nodiscard]] ScalarError read_scalar(const Node& node, const Range& range, double& out);
+/// A number or `none`.
+[[nodiscard]] ScalarError read_scalar(const Node& node, const Range& range,
+                                      std::optional<double>& out);
+/// One line of text.
+[[nodiscard]] ScalarError read_scalar(const Node& node, const Range& range, std::string& out);
+
+template <typename Enum>
+requires std::is_enum_v<Enum>
+
+[[nodiscard]] ScalarError read_scalar(const Node& node, const Range& /*range*/, Enum& out) {
+  for (const EnumName<Enum>& entry : enum_names(Enum{})) {
+    if (node.kind == NodeKind::kScalar && node.text == entry.name) {
+      out = entry.value;
+      return std::nullopt;
+    }
+  }
+  return "must be one of " + join(enum_words<Enum>()) + ", got " + describe(node);
+}
+
+/// Checks text for people, which may have several lines.
+[[nodiscard]] ScalarError check_free_text(const Node& node);
+
+// A value as canonical YAML, which reads back as the same value.
+[[nodiscard]] std::string value_text(bool value);
+[[nodiscard]] std::string value_text(std::int32_t value);
+[[nodiscard]] std::string value_text(std::int64_t value);
+[[nodiscard]] std::string value_text(std::uint64_t value);
+[[nodiscard]] std::string value_text(double value);
+[[nodiscard]] std::string value_text(const std::optional<double>& value);
+[[nodiscard]] std::string value_text(const std::string& value);
+
+template <typename Enum>
+requires std::is_enum_v<Enum>
+
+[[nodiscard]] std::string value_text(Enum value) {
+  for (const EnumName<Enum>& entry : enum_names(value)) {
+    if (entry.value == value) {
+      return std::string(entry.name);
+    }
+  }
+  return {};
+}
+
+}  // namespace eplb::config

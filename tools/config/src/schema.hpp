@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <variant>
+
+#include "eplb/core/options.hpp"
+#include "eplb/sim/options.hpp"
+#include "scalar.hpp"
+
+namespace eplb::config {
+
+/// Text for people: checked, not kept.
+struct FreeText {};
+
+/// A mapping from keys of the same table to FreeText: where each figure comes from.
+struct FigureSources {};
+
+/// A section or list with tables of its own, which workload.cpp reads.
+struct ReadByHand {
+  std::string_view type;  ///< What it is, in words.
+};
+
+/// Where a key's value is kept in its struct.
+template <typename S>
+using Member =
+    std::variant<bool S::*, std::int32_t S::*, std::int64_t S::*, std::uint64_t S::*, double S::*,
+                 std::string S::*, std::optional<double> S::*, WeightFormat S::*,
+                 ReplicaChoice S::*, sim::Noise S::*, FreeText, FigureSources, ReadByHand>;
+
+/// One key of a struct: all that parsing it, printing it and documenting it needs.
+template <typename S>
+struct Field {
+  std::string_view key;  ///< A dot makes a section of its own: `other_kernels_ms.base`.
+  Member<S> member;
+  std::string_view unit = {};
+  Range range = {};  ///< Of numbers.
+  bool required = false;
+  /// What holds when the key is not given, where that is not the struct's own initial value.
+  std::string_view default_help = {};
+  std::string_view help;
+};
+
+template <typename S>
+using Fields = std::span<const Field<S>>;
+
+/// One of several structs, told by the key `kind`.
+template <typename S>
+struct Kind {
+  std::string_view name;
+  Fields<S> fields;
+  std::string_view help;
+};
+
+[[nodiscard]] Fields<ModelOptions> model_fields();
+[[nodiscard]] Fields<sim::HardwareOptions> hardware_fields();
+[[nodiscard]] Fields<ParallelOptions> parallel_fields();
+[[nodiscard]] Fields<sim::ServingOptions> serving_fields();
+[[nodiscard]] Fields<sim::WorkloadOptions> workload_fields();
+[[nodiscard]] Fields<EplbOptions> eplb_fields();
+[[nodiscard]] Fields<sim::RunOptions> run_fields();
+
+using RoutingKinds =
+    std::tuple<Kind<sim::UniformRouting>, Kind<sim::ZipfRouting>, Kind<sim::LognormalRouting>,
+               Kind<sim::PowerLawRouting>, Kind<sim::CountsRouting>, Kind<sim::DomainsRouting>>;
+[[nodiscard]] RoutingKinds routing_kinds();
+
+using DriftKinds = std::tuple<Kind<sim::NoDrift>, Kind<sim::WalkDrift>, Kind<sim::SwitchDrift>,
+                              Kind<sim::BurstDrift>>;
+[[nodiscard]] DriftKinds drift_kinds();
+
+/// Keys of one phase in the schedule of a DomainsRouting.
+[[nodiscard]] Fields<sim::DomainsRouting::Phase> phase_fields();
+
+inline constexpr double kStepsMax = 1e7;
+inline constexpr Range kSteps = {.min = 1, .max = kStepsMax};
+
+/// A domain's share in a phase.
+inline constexpr Range kShare = {.min = 0, .max = 1e9};
+
+}  // namespace eplb::config

@@ -1,0 +1,136 @@
+#include "words.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+
+namespace eplb::config {
+namespace {
+
+constexpr std::size_t kPrintedBytesMax = 60;
+/// No key or name of ours is longer; a longer word is near to none of them.
+constexpr std::size_t kComparedBytesMax = 64;
+
+unsigned byte_at(std::string_view text, std::size_t index) {
+  return index < text.size() ? static_cast<unsigned char>(text[index]) : 0U;
+}
+
+/// The control character that starts at `index`, by its code point: ASCII's and, as a terminal may
+/// obey them too, those of Latin-1, which are 0xC2 and themselves in UTF-8.
+std::optional<unsigned> control_at(std::string_view text, std::size_t index) {
+  const unsigned byte = byte_at(text, index);
+  if (byte < 0x20U || byte == 0x7FU) {
+    return byte;
+  }
+  const unsigned next = byte_at(text, index + 1);
+  if (byte == 0xC2U && next >= 0x80U && next < 0xA0U) {
+    return next;
+  }
+  return std::nullopt;
+}
+
+bool continues_utf8(char character) {
+  return (static_cast<unsigned char>(character) & 0xC0U) == 0x80U;
+}
+
+/// Insertions, deletions, substitutions and swaps of neighbours that turn one word into the other
+/// (optimal string alignment: no letter is edited twice).
+std::size_t edit_distance(std::string_view left, std::string_view right) {
+  std::vector<std::size_t> two_back(right.size() + 1);
+  std::vector<std::size_t> previous(right.size() + 1);
+  std::vector<std::size_t> current(right.size() + 1);
+  std::iota(current.begin(), current.end(), std::size_t{0});
+  for (std::size_t row = 1; row <= left.size(); ++row) {
+    std::swap(two_back, previous);
+    std::swap(previous, current);
+    current[0] = row;
+    for (std::size_t column = 1; column <= right.size(); ++column) {
+      const std::size_t substitution = left[row - 1] == right[column - 1] ? 0 : 1;
+      current[column] = std::min(
+          {previous[column] + 1, current[column - 1] + 1, previous[column - 1] + substitution});
+      const bool swapped = row > 1 && column > 1 && left[row - 1] == right[column - 2] &&
+                           left[row - 2] == right[column - 1];
+      if (swapped) {
+        current[column] = std::min(current[column], two_back[column - 2] + 1);
+      }
+    }
+  }
+  return current.back();
+}
+
+}  // namespace
+
+std::string escaped(std::string_view text) {
+  constexpr std::string_view kHexDigits = "0123456789abcdef";
+  std::string shown;
+  for (std::size_t index = 0; index < text.size(); ++index) {
+    if (const auto control = control_at(text, index); control.has_value()) {
+      shown += {'\\', 'x', kHexDigits[*control >> 4U], kHexDigits[*control & 0xFU]};
+      index += *control >= 0x80U ? 1U : 0U;
+    } else {
+      shown += text[index];
+    }
+  }
+  return shown;
+}
+
+std::string printable(std::string_view text) {
+  std::size_t end = std::min(text.size(), kPrintedBytesMax);
+  while (end < text.size() && continues_utf8(text[end])) {
+    ++end;
+  }
+  return escaped(text.substr(0, end)) + (end < text.size() ? "..." : "");
+}
+
+std::string join(std::span<const std::string_view> words) {
+  std::string joined;
+  for (const std::string_view word : words) {
+    joined += (joined.empty() ? "" : ", ") + std::string(word);
+  }
+  return joined;
+}
+
+std::optional<std::string_view> nearest(std::string_view word,
+                                        std::span<const std::string_view> candidates) {
+  if (word.size() > kComparedBytesMax) {
+    return std::nullopt;
+  }
+  std::size_t fewest_edits = std::max<std::size_t>(word.size() / 3, 1) + 1;
+  std::optional<std::string_view> best;
+  for (const std::string_view candidate : candidates) {
+    const std::size_t edits = edit_distance(word, candidate);
+    if (edits < fewest_edits) {
+      fewest_edits = edits;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string unknown(std::string_view what, std::string_view word,
+                    std::span<const std::string_view> candidates) {
+  const std::string start = "unknown " + std::string(what) + ", ";
+  if (const auto meant = nearest(word, candidates); meant.has_value()) {
+    return start + "did you mean " + std::string(*meant) + "?";
+  }
+  return start + (candidates.empty() ? "none is allowed" : "allowed are " + join(candidates));
+}
+
+std::vector<std::string_view> views(std::span<const std::string> words) {
+  return {words.begin(), words.end()};
+}
+
+std::string number_text(double value) {
+  constexpr double kExactIntegerMax = 1e15;
+  if (std::abs(value) < kExactIntegerMax && value == std::trunc(value)) {
+    return std::to_string(static_cast<std::int64_t>(value));
+  }
+  std::array<char, 32> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  return {buffer.data(), end.ptr};
+}
+
+}  // namespace eplb::config
