@@ -14,6 +14,7 @@
 #include "eplb/core/policy.hpp"
 #include "eplb/core/topology.hpp"
 #include "eplb/placement/registry.hpp"
+#include "print_vector.hpp"
 
 namespace eplb::test {
 
