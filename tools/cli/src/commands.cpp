@@ -1,0 +1,19 @@
+#include <array>
+
+#include "check_command.hpp"
+#include "eplb/cli/command.hpp"
+#include "plan_command.hpp"
+#include "sim_command.hpp"
+
+namespace eplb::cli {
+
+std::span<const Command> commands() {
+  static constexpr std::array kCommands{
+      Command{"sim", "serve a configuration in the simulator: what is EPLB worth?", &run_sim},
+      Command{"check", "a configuration as it is understood, without running it", &run_check},
+      Command{"plan", "one placement of experts on ranks, from recorded loads", &run_plan},
+  };
+  return kCommands;
+}
+
+}  // namespace eplb::cli
