@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <variant>
 
 #include "schema.hpp"
@@ -11,41 +12,25 @@
 
 namespace eplb::config {
 
-// What a value of a type may be, to follow "must be".
-[[nodiscard]] inline std::string allowed(bool /*type*/, const Range& /*range*/) {
-  return "true or false";
-}
-
-[[nodiscard]] inline std::string allowed(const std::string& /*type*/, const Range& /*range*/) {
-  return "text";
-}
-
-[[nodiscard]] inline std::string allowed(std::int32_t /*type*/, const Range& range) {
-  return "a whole number, " + describe(range);
-}
-
-[[nodiscard]] inline std::string allowed(std::int64_t /*type*/, const Range& range) {
-  return "a whole number, " + describe(range);
-}
-
-[[nodiscard]] inline std::string allowed(std::uint64_t /*type*/, const Range& /*range*/) {
-  return "a whole number from 0 to 2^64 - 1";
-}
-
-[[nodiscard]] inline std::string allowed(double /*type*/, const Range& range) {
-  return "a number, " + describe(range);
-}
-
-[[nodiscard]] inline std::string allowed(const std::optional<double>& /*type*/,
-                                         const Range& range) {
-  return "a number, " + describe(range) + ", or none";
-}
-
-template <typename Enum>
-requires std::is_enum_v<Enum>
-
-[[nodiscard]] std::string allowed(Enum /*type*/, const Range& /*range*/) {
-  return "one of " + join(enum_words<Enum>());
+/// What a value of the type T may be, to follow "must be".
+template <typename T>
+[[nodiscard]] std::string allowed_of(const Range& range) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return "true or false";
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return "text";
+  } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+    return "a whole number from 0 to 2^64 - 1";
+  } else if constexpr (std::is_same_v<T, double>) {
+    return "a number, " + describe(range);
+  } else if constexpr (std::is_same_v<T, std::optional<double>>) {
+    return "a number, " + describe(range) + ", or none";
+  } else if constexpr (std::is_enum_v<T>) {
+    return "one of " + join(enum_words<T>());
+  } else {
+    static_assert(std::is_integral_v<T>);
+    return "a whole number, " + describe(range);
+  }
 }
 
 /// The same for a key.
@@ -54,7 +39,7 @@ template <typename S>
   const auto of_member = [&](const auto& member) -> std::string {
     using Kept = std::decay_t<decltype(member)>;
     if constexpr (std::is_member_object_pointer_v<Kept>) {
-      return allowed(S{}.*member, field.range);
+      return allowed_of<std::remove_cvref_t<decltype(std::declval<S>().*member)>>(field.range);
     } else if constexpr (std::is_same_v<Kept, FreeText>) {
       return "text";
     } else if constexpr (std::is_same_v<Kept, FigureSources>) {

@@ -27,12 +27,12 @@ template <typename S>
 }
 
 /// Checks a mapping from some of `figures` to text for people.
-void check_figure_sources(const Node& node, const std::string& key,
+void check_figure_sources(const Yaml& yaml, const std::string& key,
                           std::span<const std::string_view> figures, Reading& reading);
 
 /// Reads one key into its struct. `value` is null if it was not given.
 template <typename S>
-void read_field(const Section& section, Fields<S> fields, const Field<S>& field, const Node* value,
+void read_field(const Section& section, Fields<S> fields, const Field<S>& field, const Yaml* value,
                 S& out, Reading& reading) {
   const std::string key = section.key_of(field.key);
   if (!reading.sound({key})) {
@@ -40,8 +40,8 @@ void read_field(const Section& section, Fields<S> fields, const Field<S>& field,
   }
   if (value == nullptr) {
     if (field.required) {
-      const bool given = section.node != nullptr;
-      reading.reject(given ? section.node->at : reading.position(key), key,
+      const bool given = section.yaml != nullptr;
+      reading.reject(given ? section.yaml->at : reading.position(key), key,
                      "is missing, must be " + allowed(field));
     }
     return;
@@ -72,7 +72,7 @@ template <typename S>
   if (!section.kind.empty()) {
     keys.push_back(kKindKey);
   }
-  const std::vector<const Node*> values = values_of(section, keys, reading);
+  const std::vector<const Yaml*> values = values_of(section, keys, reading);
   for (std::size_t index = 0; index < fields.size(); ++index) {
     read_field(section, fields, fields[index], values[index], out, reading);
   }

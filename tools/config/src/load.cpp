@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "canonical.hpp"
 #include "eplb/config/config.hpp"
@@ -22,44 +23,42 @@ namespace {
 constexpr IncludeKind kModel = {.key = "model", .folder = "models", .has_name = true};
 constexpr IncludeKind kHardware = {.key = "hardware", .folder = "hardware", .has_name = false};
 
+constexpr std::string_view kPolicyKey = "eplb.policy";
+
 constexpr auto kSections = std::to_array<std::string_view>(
     {"model", "hardware", "parallel", "serving", "workload", "eplb", "run"});
 
 /// The whole tree, files included and overrides applied. An override below `model` or `hardware`
 /// has to wait for the file, whichever override named that.
-void complete(Node& root, const LoadOptions& options, Reading& reading) {
-  const std::vector<Override> overrides = parse_overrides(options.overrides, reading);
-  const auto waits = [](const Override& one) {
-    return one.is_below(kModel.key) || one.is_below(kHardware.key);
-  };
-  for (const Override& one : overrides) {
-    if (!waits(one)) {
-      apply_override(one, root, reading);
+void complete(Yaml& root, const LoadOptions& options, Reading& reading) {
+  std::vector<Override> waiting;
+  for (Override& one : parse_overrides(options.overrides, reading)) {
+    if (one.is_below(kModel.key) || one.is_below(kHardware.key)) {
+      waiting.push_back(std::move(one));
+    } else {
+      apply_override(std::move(one), root, reading);
     }
   }
   include_file(root, kModel, options, reading);
   include_file(root, kHardware, options, reading);
-  for (const Override& one : overrides) {
-    if (waits(one)) {
-      apply_override(one, root, reading);
-    }
+  for (Override& one : waiting) {
+    apply_override(std::move(one), root, reading);
   }
 }
 
 /// The section of a file or mapping that no scenario can do without.
 Section included_section(const Section& root, const IncludeKind& kind, Reading& reading) {
   Section section = subsection(root, kind.key, reading);
-  if (section.node == nullptr) {
+  if (section.yaml == nullptr) {
     reading.reject({}, kind.key, "is missing, must be a name, a path or a mapping");
   }
   return section;
 }
 
 void check_policy(const EplbOptions& eplb, const LoadOptions& options, Reading& reading) {
-  constexpr std::string_view kKey = "eplb.policy";
   const std::vector<std::string>& names = options.policy_names;
   if (!names.empty() && std::ranges::find(names, eplb.policy) == names.end()) {
-    reading.reject(reading.position(kKey), kKey,
+    reading.reject(reading.position(kPolicyKey), kPolicyKey,
                    unknown("policy " + printable(eplb.policy), eplb.policy, views(names)));
   }
 }
@@ -102,18 +101,18 @@ LoadResult load_config_text(const ConfigText& config, const LoadOptions& options
   Reading reading;
   const std::int32_t source = reading.add_source(
       {.name = config.name, .kind = SourceKind::kScenario, .directory = config.directory});
-  std::optional<Node> root = parse_yaml({.text = config.text, .source = source}, reading);
+  std::optional<Yaml> root = parse_yaml({.text = config.text, .source = source}, reading);
   if (!root.has_value()) {
     return tl::unexpected(reading.diagnostics());
   }
-  if (root->kind != NodeKind::kMapping) {
+  if (root->kind != YamlKind::kMapping) {
     reading.reject(root->at, "",
                    "must be a mapping of " + join(kSections) + ", got " + describe(*root));
     return tl::unexpected(reading.diagnostics());
   }
   complete(*root, options, reading);
   ResolvedConfig resolved;
-  resolved.scenario = read_scenario({.node = &*root}, options, reading);
+  resolved.scenario = read_scenario({.yaml = &*root}, options, reading);
   if (!reading.clean()) {
     return tl::unexpected(reading.diagnostics());
   }

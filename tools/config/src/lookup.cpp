@@ -50,7 +50,7 @@ std::filesystem::path find_named(const std::string& name, const IncludeKind& kin
 }
 
 /// The file that `value` means, or empty after a rejection.
-std::filesystem::path locate(const Node& value, const IncludeKind& kind, const LoadOptions& options,
+std::filesystem::path locate(const Yaml& value, const IncludeKind& kind, const LoadOptions& options,
                              Reading& reading) {
   std::string text;
   if (ScalarError error = read_scalar(value, {}, text); error.has_value() || text.empty()) {
@@ -73,37 +73,40 @@ std::filesystem::path locate(const Node& value, const IncludeKind& kind, const L
 
 }  // namespace
 
-void include_file(Node& scenario, const IncludeKind& kind, const LoadOptions& options,
+void include_file(Yaml& scenario, const IncludeKind& kind, const LoadOptions& options,
                   Reading& reading) {
-  Entry* entry = find(scenario, kind.key);
-  if (entry == nullptr || entry->value.kind == NodeKind::kMapping || !reading.sound({kind.key})) {
+  Yaml* value = find(scenario, kind.key);
+  if (value == nullptr || value->kind == YamlKind::kMapping || !reading.sound({kind.key})) {
     return;
   }
-  reading.set_position(kind.key, entry->value.at);
-  const std::filesystem::path file = locate(entry->value, kind, options, reading);
+  reading.set_position(kind.key, value->at);
+  const std::filesystem::path file = locate(*value, kind, options, reading);
   if (file.empty()) {
     return;
   }
   const auto text = read_text(file);
   if (!text.has_value()) {
-    reading.reject(entry->value.at, kind.key, file.string() + " " + text.error());
+    reading.reject(value->at, kind.key, file.string() + " " + text.error());
     return;
   }
   const std::int32_t source = reading.add_source(
       {.name = file.string(), .kind = SourceKind::kIncluded, .directory = file.parent_path()});
-  std::optional<Node> content =
+  std::optional<Yaml> content =
       parse_yaml({.text = *text, .source = source, .key_prefix = kind.key}, reading);
   if (!content.has_value()) {
     return;
   }
-  const bool unnamed = content->kind == NodeKind::kMapping && find(*content, kNameKey) == nullptr;
-  if (kind.has_name && unnamed) {
-    Node name{.kind = NodeKind::kScalar, .at = content->at, .quoted = true};
-    name.text = file.stem().string();
-    content->entries.push_back(
-        {.key = std::string(kNameKey), .at = name.at, .value = std::move(name)});
+  if (kind.has_name && content->kind == YamlKind::kMapping && find(*content, kNameKey) == nullptr) {
+    content->children.push_back({.kind = YamlKind::kScalar,
+                                 .at = content->at,
+                                 .quoted = true,
+                                 .text = file.stem().string(),
+                                 .key = std::string(kNameKey),
+                                 .key_at = content->at});
   }
-  entry->value = std::move(*content);
+  content->key = std::move(value->key);
+  content->key_at = value->key_at;
+  *value = std::move(*content);
 }
 
 }  // namespace eplb::config

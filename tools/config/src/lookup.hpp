@@ -4,7 +4,7 @@
 
 #include "eplb/config/config.hpp"
 #include "reading.hpp"
-#include "tree.hpp"
+#include "yaml.hpp"
 
 namespace eplb::config {
 
@@ -18,7 +18,7 @@ struct IncludeKind {
 /// Where the scenario gives a name or a path under `kind.key`, puts the file's mapping in its
 /// place. A value with a slash or the extension .yaml is a path, relative to the text that it
 /// stands in; any other is a name, sought in the directories of `options`.
-void include_file(Node& scenario, const IncludeKind& kind, const LoadOptions& options,
+void include_file(Yaml& scenario, const IncludeKind& kind, const LoadOptions& options,
                   Reading& reading);
 
 }  // namespace eplb::config

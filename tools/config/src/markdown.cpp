@@ -23,6 +23,13 @@ overrides a key, as in `--set eplb.window_size=100`; a path in it is relative to
 This page is generated from the tables that the program reads files by.
 )";
 
+/// A member as text. Not inlined, since GCC 12 would look through it at an S in its caller and warn
+/// of members of types that S does not have, which a visit names but never meets.
+template <typename S, typename M>
+[[gnu::noinline]] std::string member_text(const S& options, M S::*member) {
+  return value_text(options.*member);
+}
+
 /// What holds when the key is not given.
 template <typename S>
 std::string default_column(const Field<S>& field) {
@@ -34,7 +41,7 @@ std::string default_column(const Field<S>& field) {
   }
   const auto initial_text = [](const auto& member) -> std::string {
     if constexpr (std::is_member_object_pointer_v<std::decay_t<decltype(member)>>) {
-      return value_text(S{}.*member);
+      return member_text(S{}, member);
     }
     return {};
   };

@@ -11,9 +11,10 @@ namespace {
 
 constexpr std::size_t kPathWordsMax = 8;
 
+constexpr std::string_view kWordCharacters = "abcdefghijklmnopqrstuvwxyz0123456789_";
+
 /// The words between dots, or none if one of them is no word or there are too many.
 std::optional<std::vector<std::string>> split_key(std::string_view key) {
-  constexpr std::string_view kWordCharacters = "abcdefghijklmnopqrstuvwxyz0123456789_";
   std::vector<std::string> words;
   while (words.size() < kPathWordsMax) {
     const std::size_t dot = std::min(key.find('.'), key.size());
@@ -53,28 +54,30 @@ std::vector<Override> parse_overrides(std::span<const std::string> texts, Readin
   return overrides;
 }
 
-void apply_override(const Override& one, Node& root, Reading& reading) {
-  Node* node = &root;
+void apply_override(Override one, Yaml& root, Reading& reading) {
+  Yaml* yaml = &root;
   std::string key;
   for (const std::string& word : one.path) {
-    if (node->kind == NodeKind::kNull) {
-      node->kind = NodeKind::kMapping;
+    if (yaml->kind == YamlKind::kNull) {
+      yaml->kind = YamlKind::kMapping;
     }
-    if (node->kind != NodeKind::kMapping) {
+    if (yaml->kind != YamlKind::kMapping) {
       if (reading.sound({key})) {
-        reading.complain(one.value.at, key + "." + word, key + " is not a section");
+        reading.complain(one.value.at, key, "is not a section, got " + describe(*yaml));
       }
       return;
     }
-    key += (key.empty() ? "" : ".") + word;
-    Entry* entry = find(*node, word);
-    if (entry == nullptr) {
-      node->entries.push_back({.key = word, .at = one.value.at, .value = {.at = one.value.at}});
-      entry = &node->entries.back();
+    key.append(key.empty() ? "" : ".").append(word);
+    Yaml* child = find(*yaml, word);
+    if (child == nullptr) {
+      yaml->children.push_back({.at = one.value.at, .key = word, .key_at = one.value.at});
+      child = &yaml->children.back();
     }
-    node = &entry->value;
+    yaml = child;
   }
-  *node = one.value;
+  one.value.key = std::move(yaml->key);
+  one.value.key_at = one.value.at;
+  *yaml = std::move(one.value);
 }
 
 }  // namespace eplb::config

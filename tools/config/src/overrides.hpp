@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "reading.hpp"
-#include "tree.hpp"
+#include "yaml.hpp"
 
 namespace eplb::config {
 
 /// One `key=value` of the command line.
 struct Override {
   std::vector<std::string> path;  ///< The words of the dotted key.
-  Node value;
+  Yaml value;
 
   [[nodiscard]] bool is_below(std::string_view section) const {
     return path.size() > 1 && path.front() == section;
@@ -24,6 +24,6 @@ struct Override {
                                                     Reading& reading);
 
 /// Puts the value into the tree, with the sections above it where they are missing.
-void apply_override(const Override& one, Node& root, Reading& reading);
+void apply_override(Override one, Yaml& root, Reading& reading);
 
 }  // namespace eplb::config

@@ -22,6 +22,11 @@ constexpr std::string_view kWindowSize = "eplb.window_size";
 constexpr std::string_view kWindowParts = "eplb.window_parts";
 constexpr std::string_view kHistoryParts = "eplb.history_parts";
 
+/// What a scenario may take of memory in a single kind of table.
+constexpr double kBytesMax = 8e9;
+/// A load window counts in int32.
+constexpr std::int64_t kAssignmentsMax = std::numeric_limits<std::int32_t>::max();
+
 using Keys = std::initializer_list<std::string_view>;
 
 /// Rejects the first of `keys`, at the latest position of them all, if all are sound and `broken`.
@@ -83,11 +88,10 @@ void check_serving(const sim::Scenario& scenario, Reading& reading) {
        "must be at most tokens_per_request (" + std::to_string(serving.tokens_per_request) +
            "), got " + number_text(serving.accepted_tokens),
        reading);
-  // Bounds of the schema keep the product below 2^63; a load window's rows are int32.
+  // Bounds of the schema keep the product below 2^63.
   const std::int64_t assignments = std::int64_t{scenario.parallel.ranks} *
                                    serving.requests_per_rank * serving.tokens_per_request *
                                    scenario.model.top_k;
-  constexpr std::int64_t kAssignmentsMax = std::numeric_limits<std::int32_t>::max();
   rule(assignments > kAssignmentsMax,
        {"serving.requests_per_rank", "serving.tokens_per_request", kRanks, "model.top_k"},
        "a step has " + std::to_string(assignments) +
@@ -130,7 +134,6 @@ std::string gigabytes(double bytes) {
 /// Refuses what would exhaust memory: the window's ring and the parts shown to a policy (core), and
 /// the layer maps, whose width grows with the redundancy.
 void check_memory(const sim::Scenario& scenario, Reading& reading) {
-  constexpr double kBytesMax = 8e9;
   const Shape shape = shape_of(scenario.model, scenario.parallel, scenario.eplb);
   const double cells = static_cast<double>(shape.layer_count) * shape.expert_count;
   const double window_bytes =

@@ -54,15 +54,15 @@ bool take_integer(std::string_view& text) {
   return !digits.empty() && (digits.size() == 1 || digits.front() != '0');
 }
 
-bool is_integer(const Node& node) {
-  std::string_view rest = node.text;
-  return node.kind == NodeKind::kScalar && !node.quoted && take_integer(rest) && rest.empty();
+bool is_integer(const Yaml& yaml) {
+  std::string_view rest = yaml.text;
+  return yaml.kind == YamlKind::kScalar && !yaml.quoted && take_integer(rest) && rest.empty();
 }
 
 /// An integer, then perhaps a fraction, then perhaps an exponent, all of decimal digits.
-bool is_number(const Node& node) {
-  std::string_view rest = node.text;
-  if (node.kind != NodeKind::kScalar || node.quoted || !take_integer(rest)) {
+bool is_number(const Yaml& yaml) {
+  std::string_view rest = yaml.text;
+  if (yaml.kind != YamlKind::kScalar || yaml.quoted || !take_integer(rest)) {
     return false;
   }
   if (take(rest, ".") && take_digits(rest).empty()) {
@@ -87,17 +87,18 @@ bool convert(const std::string& text, Number& out) {
   return std::from_chars(text.data(), end, out).ec == std::errc();
 }
 
-std::string outside(const Range& range, const Node& node) {
-  return "must be " + describe(range) + ", got " + describe(node);
+std::string outside(const Range& range, const Yaml& yaml) {
+  return "must be " + describe(range) + ", got " + describe(yaml);
 }
+
+constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
+constexpr std::string_view kOthers = "0123456789_-./";
+constexpr auto kReserved =
+    std::to_array<std::string_view>({"true", "false", "null", "yes", "no", "on", "off", "y", "n"});
 
 /// Whether YAML readers of any version take `value`, without quotes, for itself: a word of letters,
 /// digits and a few marks, and not one of the words for true, false and nothing.
 bool is_plain(const std::string& value) {
-  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
-  constexpr std::string_view kOthers = "0123456789_-./";
-  constexpr auto kReserved = std::to_array<std::string_view>(
-      {"true", "false", "null", "yes", "no", "on", "off", "y", "n"});
   std::string lower = value;
   std::ranges::transform(lower, lower.begin(), [](char character) {
     const bool upper = character >= 'A' && character <= 'Z';
@@ -134,82 +135,82 @@ std::string describe(const Range& range) {
          " and at most " + number_text(range.max);
 }
 
-ScalarError read_scalar(const Node& node, const Range& /*range*/, bool& out) {
-  const bool is_true = node.text == "true";
-  if (node.kind != NodeKind::kScalar || node.quoted || !(is_true || node.text == "false")) {
-    return "must be true or false, got " + describe(node);
+ScalarError read_scalar(const Yaml& yaml, const Range& /*range*/, bool& out) {
+  const bool is_true = yaml.text == "true";
+  if (yaml.kind != YamlKind::kScalar || yaml.quoted || !(is_true || yaml.text == "false")) {
+    return "must be true or false, got " + describe(yaml);
   }
   out = is_true;
   return std::nullopt;
 }
 
-ScalarError read_scalar(const Node& node, const Range& range, std::int64_t& out) {
-  if (!is_integer(node)) {
-    return "must be a whole number in decimal digits, got " + describe(node);
+ScalarError read_scalar(const Yaml& yaml, const Range& range, std::int64_t& out) {
+  if (!is_integer(yaml)) {
+    return "must be a whole number in decimal digits, got " + describe(yaml);
   }
   std::int64_t value = 0;
-  if (!convert(node.text, value) || !contains(range, static_cast<double>(value))) {
-    return outside(range, node);
+  if (!convert(yaml.text, value) || !contains(range, static_cast<double>(value))) {
+    return outside(range, yaml);
   }
   out = value;
   return std::nullopt;
 }
 
-ScalarError read_scalar(const Node& node, const Range& range, std::int32_t& out) {
+ScalarError read_scalar(const Yaml& yaml, const Range& range, std::int32_t& out) {
   std::int64_t wide = 0;
-  ScalarError error = read_scalar(node, range, wide);
+  ScalarError error = read_scalar(yaml, range, wide);
   if (!error.has_value()) {
     out = static_cast<std::int32_t>(wide);
   }
   return error;
 }
 
-ScalarError read_scalar(const Node& node, const Range& /*range*/, std::uint64_t& out) {
-  if (!is_integer(node) || !convert(node.text, out)) {
-    return "must be a whole number from 0 to 2^64 - 1, got " + describe(node);
+ScalarError read_scalar(const Yaml& yaml, const Range& /*range*/, std::uint64_t& out) {
+  if (!is_integer(yaml) || !convert(yaml.text, out)) {
+    return "must be a whole number from 0 to 2^64 - 1, got " + describe(yaml);
   }
   return std::nullopt;
 }
 
-ScalarError read_scalar(const Node& node, const Range& range, double& out) {
-  if (!is_number(node)) {
-    return "must be a decimal number, got " + describe(node);
+ScalarError read_scalar(const Yaml& yaml, const Range& range, double& out) {
+  if (!is_number(yaml)) {
+    return "must be a decimal number, got " + describe(yaml);
   }
   double value = 0;
-  if (!convert(node.text, value) || !contains(range, value)) {
-    return outside(range, node);
+  if (!convert(yaml.text, value) || !contains(range, value)) {
+    return outside(range, yaml);
   }
   out = value + 0.0;  // -0 becomes 0, which reads back as it prints.
   return std::nullopt;
 }
 
-ScalarError read_scalar(const Node& node, const Range& range, std::optional<double>& out) {
-  if (node.kind == NodeKind::kScalar && node.text == kNone) {
+ScalarError read_scalar(const Yaml& yaml, const Range& range, std::optional<double>& out) {
+  if (yaml.kind == YamlKind::kScalar && yaml.text == kNone) {
     out.reset();
     return std::nullopt;
   }
   double value = 0;
-  ScalarError error = read_scalar(node, range, value);
+  ScalarError error = read_scalar(yaml, range, value);
   if (!error.has_value()) {
     out = value;
   }
   return error;
 }
 
-ScalarError read_scalar(const Node& node, const Range& /*range*/, std::string& out) {
-  if (ScalarError error = check_free_text(node); error.has_value()) {
+ScalarError read_scalar(const Yaml& yaml, const Range& /*range*/, std::string& out) {
+  if (ScalarError error = check_free_text(yaml); error.has_value()) {
     return error;
   }
-  if (node.text.find_first_of("\n\r\t") != std::string::npos) {
-    return "must be text of one line, got " + describe(node);
+  if (yaml.text.find_first_of("\n\r\t") != std::string::npos) {
+    return "must be text of one line, got " + describe(yaml);
   }
-  out = node.text;
+  out = yaml.text;
   return std::nullopt;
 }
 
-ScalarError check_free_text(const Node& node) {
-  if (node.kind != NodeKind::kScalar || find_bad_byte(node.text).has_value()) {
-    return "must be text without control characters, got " + describe(node);
+ScalarError check_free_text(const Yaml& yaml) {
+  if (yaml.kind != YamlKind::kScalar || find_bad_byte(yaml.text).has_value()) {
+    return "must be text without control characters, got " + describe(yaml);
   }
   return std::nullopt;
 }

@@ -12,8 +12,8 @@
 
 #include "eplb/core/options.hpp"
 #include "eplb/sim/options.hpp"
-#include "tree.hpp"
 #include "words.hpp"
+#include "yaml.hpp"
 
 namespace eplb::config {
 
@@ -47,38 +47,38 @@ template <typename Enum>
   return words;
 }
 
-/// What is wrong with a node and what would be right; none if its value was stored.
+/// What is wrong with a value and what would be right; none if it was stored.
 using ScalarError = std::optional<std::string>;
 
 // The grammar is stricter than YAML's, so that 010, 0x10, 1_000, yes and .nan are refused rather
 // than read as something that was not meant. `out` is left alone on an error.
-[[nodiscard]] ScalarError read_scalar(const Node& node, const Range& range, bool& out);
-[[nodiscard]] ScalarError read_scalar(const Node& node, const Range& range, std::int32_t& out);
-[[nodiscard]] ScalarError read_scalar(const Node& node, const Range& range, std::int64_t& out);
+[[nodiscard]] ScalarError read_scalar(const Yaml& yaml, const Range& range, bool& out);
+[[nodiscard]] ScalarError read_scalar(const Yaml& yaml, const Range& range, std::int32_t& out);
+[[nodiscard]] ScalarError read_scalar(const Yaml& yaml, const Range& range, std::int64_t& out);
 /// A seed: any number that fits; `range` does not count.
-[[nodiscard]] ScalarError read_scalar(const Node& node, const Range& range, std::uint64_t& out);
-[[nodiscard]] ScalarError read_scalar(const Node& node, const Range& range, double& out);
+[[nodiscard]] ScalarError read_scalar(const Yaml& yaml, const Range& range, std::uint64_t& out);
+[[nodiscard]] ScalarError read_scalar(const Yaml& yaml, const Range& range, double& out);
 /// A number or `none`.
-[[nodiscard]] ScalarError read_scalar(const Node& node, const Range& range,
+[[nodiscard]] ScalarError read_scalar(const Yaml& yaml, const Range& range,
                                       std::optional<double>& out);
 /// One line of text.
-[[nodiscard]] ScalarError read_scalar(const Node& node, const Range& range, std::string& out);
+[[nodiscard]] ScalarError read_scalar(const Yaml& yaml, const Range& range, std::string& out);
 
 template <typename Enum>
 requires std::is_enum_v<Enum>
 
-[[nodiscard]] ScalarError read_scalar(const Node& node, const Range& /*range*/, Enum& out) {
+[[nodiscard]] ScalarError read_scalar(const Yaml& yaml, const Range& /*range*/, Enum& out) {
   for (const EnumName<Enum>& entry : enum_names(Enum{})) {
-    if (node.kind == NodeKind::kScalar && node.text == entry.name) {
+    if (yaml.kind == YamlKind::kScalar && yaml.text == entry.name) {
       out = entry.value;
       return std::nullopt;
     }
   }
-  return "must be one of " + join(enum_words<Enum>()) + ", got " + describe(node);
+  return "must be one of " + join(enum_words<Enum>()) + ", got " + describe(yaml);
 }
 
 /// Checks text for people, which may have several lines.
-[[nodiscard]] ScalarError check_free_text(const Node& node);
+[[nodiscard]] ScalarError check_free_text(const Yaml& yaml);
 
 // A value as canonical YAML, which reads back as the same value.
 [[nodiscard]] std::string value_text(bool value);

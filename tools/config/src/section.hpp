@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "reading.hpp"
-#include "tree.hpp"
+#include "yaml.hpp"
 
 namespace eplb::config {
 
@@ -19,7 +19,7 @@ struct ForeignKey {
 /// A mapping of the configuration that a table of keys describes.
 struct Section {
   std::string key = {};        ///< Dotted; empty for the root.
-  const Node* node = nullptr;  ///< Null where the section was not given.
+  const Yaml* yaml = nullptr;  ///< Null where the section was not given.
   std::string_view kind = {};  ///< Which kind it is, where it has several; they share key `kind`.
   std::vector<ForeignKey> foreign = {};  ///< Keys of its other kinds.
 
@@ -28,13 +28,13 @@ struct Section {
   }
 };
 
-/// The section `key` of `parent`; its node is null where `parent` has none.
+/// The section `key` of `parent`; its yaml is null where `parent` has none.
 [[nodiscard]] Section subsection(const Section& parent, std::string_view key, Reading& reading);
 
 /// Values of `keys` in the section, each null where it was not given, and notes their positions.
 /// Rejects the section if it is no mapping; complains of keys that are not in `keys`. A key with a
 /// dot, as in `other_kernels_ms.base`, is sought in a mapping of its own.
-[[nodiscard]] std::vector<const Node*> values_of(const Section& section,
+[[nodiscard]] std::vector<const Yaml*> values_of(const Section& section,
                                                  std::span<const std::string_view> keys,
                                                  Reading& reading);
 

@@ -6,6 +6,10 @@
 namespace eplb::config {
 namespace {
 
+// By the bytes of a UTF-8 sequence, from 1 to 4.
+constexpr std::array<std::uint32_t, 5> kLeadMask = {0, 0x7FU, 0x1FU, 0x0FU, 0x07U};
+constexpr std::array<std::uint32_t, 5> kLeastCodePoint = {0, 0, 0x80U, 0x800U, 0x10000U};
+
 std::uint32_t byte_at(std::string_view text, std::size_t index) {
   return static_cast<unsigned char>(text[index]);
 }
@@ -26,8 +30,6 @@ std::size_t sequence_length(std::uint32_t lead) {
 
 /// Code point of the sequence at `index`, or none if it is not UTF-8.
 std::optional<std::uint32_t> decode(std::string_view text, std::size_t index, std::size_t length) {
-  constexpr std::array<std::uint32_t, 5> kLeadMask = {0, 0x7FU, 0x1FU, 0x0FU, 0x07U};
-  constexpr std::array<std::uint32_t, 5> kLeastCodePoint = {0, 0, 0x80U, 0x800U, 0x10000U};
   if (length == 0 || length > text.size() - index) {
     return std::nullopt;
   }

@@ -14,6 +14,10 @@ constexpr std::size_t kPrintedBytesMax = 60;
 /// No key or name of ours is longer; a longer word is near to none of them.
 constexpr std::size_t kComparedBytesMax = 64;
 
+/// Below this a double that is whole has few enough digits to be printed as such.
+constexpr double kPrintedWholeMax = 1e15;
+constexpr std::string_view kHexDigits = "0123456789abcdef";
+
 unsigned byte_at(std::string_view text, std::size_t index) {
   return index < text.size() ? static_cast<unsigned char>(text[index]) : 0U;
 }
@@ -64,7 +68,6 @@ std::size_t edit_distance(std::string_view left, std::string_view right) {
 }  // namespace
 
 std::string escaped(std::string_view text) {
-  constexpr std::string_view kHexDigits = "0123456789abcdef";
   std::string shown;
   for (std::size_t index = 0; index < text.size(); ++index) {
     if (const auto control = control_at(text, index); control.has_value()) {
@@ -116,7 +119,7 @@ std::string unknown(std::string_view what, std::string_view word,
   if (const auto meant = nearest(word, candidates); meant.has_value()) {
     return start + "did you mean " + std::string(*meant) + "?";
   }
-  return start + (candidates.empty() ? "none is allowed" : "allowed are " + join(candidates));
+  return start + (candidates.empty() ? "none is known" : "allowed are " + join(candidates));
 }
 
 std::vector<std::string_view> views(std::span<const std::string> words) {
@@ -124,8 +127,7 @@ std::vector<std::string_view> views(std::span<const std::string> words) {
 }
 
 std::string number_text(double value) {
-  constexpr double kExactIntegerMax = 1e15;
-  if (std::abs(value) < kExactIntegerMax && value == std::trunc(value)) {
+  if (std::abs(value) < kPrintedWholeMax && value == std::trunc(value)) {
     return std::to_string(static_cast<std::int64_t>(value));
   }
   std::array<char, 32> buffer{};

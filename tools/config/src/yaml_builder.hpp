@@ -10,18 +10,18 @@
 #include <vector>
 
 #include "reading.hpp"
-#include "tree.hpp"
+#include "yaml.hpp"
 
 namespace eplb::config {
 
-/// Turns yaml-cpp's events into a Node, within bounds of depth and size.
-class TreeBuilder final : public YAML::EventHandler {
+/// Turns yaml-cpp's events into a Yaml, within bounds of depth and size.
+class YamlBuilder final : public YAML::EventHandler {
  public:
-  TreeBuilder(const YamlSource& yaml, Reading& reading)
-      : source_(yaml.source), key_prefix_(yaml.key_prefix), reading_(reading) {}
+  YamlBuilder(const YamlText& input, Reading& reading)
+      : source_(input.source), key_prefix_(input.key_prefix), reading_(reading) {}
 
   /// The document; none, after a complaint, if there was no content or too much.
-  [[nodiscard]] std::optional<Node> root() &&;
+  [[nodiscard]] std::optional<Yaml> root() &&;
 
   [[nodiscard]] std::int32_t document_count() const { return document_count_; }
 
@@ -49,7 +49,7 @@ class TreeBuilder final : public YAML::EventHandler {
  private:
   /// A list or mapping that is still open.
   struct Frame {
-    Node node;
+    Yaml yaml;
     bool awaits_value = false;            ///< A mapping's key was read, its value not.
     std::optional<std::string> key = {};  ///< That key; none if it was refused.
     Position key_at = {};
@@ -63,18 +63,18 @@ class TreeBuilder final : public YAML::EventHandler {
   [[nodiscard]] std::string path() const;
 
   void refuse_tag(const YAML::Mark& mark, const std::string& tag);
-  void open(NodeKind kind, const YAML::Mark& mark, const std::string& tag);
+  void open(YamlKind kind, const YAML::Mark& mark, const std::string& tag);
   void close();
-  void add(Node node);
-  void add_key(Frame& mapping, const Node& key);
+  void add(Yaml yaml);
+  void add_key(Frame& mapping, const Yaml& key);
 
   std::int32_t source_;
   std::string key_prefix_;
   Reading& reading_;
   std::vector<Frame> open_;
-  std::optional<Node> root_;
+  std::optional<Yaml> root_;
   std::int32_t document_count_ = 0;
-  std::size_t node_count_ = 0;
+  std::size_t value_count_ = 0;
   std::size_t skipped_depth_ = 0;  ///< Lists and mappings open below the deepest that is kept.
   bool too_deep_ = false;
 };

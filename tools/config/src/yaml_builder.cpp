@@ -1,4 +1,4 @@
-#include "tree_builder.hpp"
+#include "yaml_builder.hpp"
 
 #include <utility>
 
@@ -8,19 +8,19 @@ namespace eplb::config {
 namespace {
 
 constexpr std::size_t kDepthMax = 32;
-constexpr std::size_t kNodesMax = 20000;
+constexpr std::size_t kValuesMax = 20000;
 constexpr std::size_t kKeyBytesMax = 128;
 
 }  // namespace
 
-std::optional<Node> TreeBuilder::root() && {
+std::optional<Yaml> YamlBuilder::root() && {
   const Position start{.source = source_};
-  if (node_count_ > kNodesMax) {
+  if (value_count_ > kValuesMax) {
     reading_.reject(start, key_prefix_,
-                    "more than " + std::to_string(kNodesMax) + " keys and values");
+                    "more than " + std::to_string(kValuesMax) + " keys and values");
     return std::nullopt;
   }
-  if (!root_.has_value() || root_->kind == NodeKind::kNull) {
+  if (!root_.has_value() || root_->kind == YamlKind::kNull) {
     reading_.reject(start, key_prefix_,
                     key_prefix_.empty() ? "the file is empty" : "must not be empty");
     return std::nullopt;
@@ -28,75 +28,75 @@ std::optional<Node> TreeBuilder::root() && {
   return std::move(root_);
 }
 
-std::optional<Position> TreeBuilder::innermost_open() const {
-  return open_.empty() ? std::nullopt : std::optional(open_.back().node.at);
+std::optional<Position> YamlBuilder::innermost_open() const {
+  return open_.empty() ? std::nullopt : std::optional(open_.back().yaml.at);
 }
 
-void TreeBuilder::OnDocumentStart(const YAML::Mark& mark) {
+void YamlBuilder::OnDocumentStart(const YAML::Mark& mark) {
   if (++document_count_ == 2) {
     reading_.complain(at(mark), key_prefix_, "a second document begins, only one is allowed");
   }
 }
 
-void TreeBuilder::OnNull(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) {
+void YamlBuilder::OnNull(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) {
   if (ignores()) {
     return;
   }
   // yaml-cpp puts a missing value where the next token stands, often a line too low.
   const bool is_value = !open_.empty() && open_.back().awaits_value;
-  add({.kind = NodeKind::kNull, .at = is_value ? open_.back().key_at : at(mark)});
+  add({.kind = YamlKind::kNull, .at = is_value ? open_.back().key_at : at(mark)});
 }
 
-void TreeBuilder::OnAlias(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) {
+void YamlBuilder::OnAlias(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) {
   if (ignores()) {
     return;
   }
   reading_.reject(at(mark), path(), "aliases are not supported, write the value out");
-  add({.kind = NodeKind::kNull, .at = at(mark)});
+  add({.kind = YamlKind::kNull, .at = at(mark)});
 }
 
-void TreeBuilder::OnScalar(const YAML::Mark& mark, const std::string& tag,
+void YamlBuilder::OnScalar(const YAML::Mark& mark, const std::string& tag,
                            YAML::anchor_t /*anchor*/, const std::string& value) {
   if (ignores()) {
     return;
   }
   refuse_tag(mark, tag);
-  add({.kind = NodeKind::kScalar, .at = at(mark), .quoted = tag == "!", .text = value});
+  add({.kind = YamlKind::kScalar, .at = at(mark), .quoted = tag == "!", .text = value});
 }
 
-void TreeBuilder::OnSequenceStart(const YAML::Mark& mark, const std::string& tag,
+void YamlBuilder::OnSequenceStart(const YAML::Mark& mark, const std::string& tag,
                                   YAML::anchor_t /*anchor*/, YAML::EmitterStyle::value /*style*/) {
-  open(NodeKind::kList, mark, tag);
+  open(YamlKind::kList, mark, tag);
 }
 
-void TreeBuilder::OnSequenceEnd() {
+void YamlBuilder::OnSequenceEnd() {
   close();
 }
 
-void TreeBuilder::OnMapStart(const YAML::Mark& mark, const std::string& tag,
+void YamlBuilder::OnMapStart(const YAML::Mark& mark, const std::string& tag,
                              YAML::anchor_t /*anchor*/, YAML::EmitterStyle::value /*style*/) {
-  open(NodeKind::kMapping, mark, tag);
+  open(YamlKind::kMapping, mark, tag);
 }
 
-void TreeBuilder::OnMapEnd() {
+void YamlBuilder::OnMapEnd() {
   close();
 }
 
-void TreeBuilder::OnAnchor(const YAML::Mark& mark, const std::string& /*anchor_name*/) {
+void YamlBuilder::OnAnchor(const YAML::Mark& mark, const std::string& /*anchor_name*/) {
   if (!ignores()) {
     reading_.complain(at(mark), path(), "anchors are not supported");
   }
 }
 
-Position TreeBuilder::at(const YAML::Mark& mark) const {
+Position YamlBuilder::at(const YAML::Mark& mark) const {
   return {.source = source_, .line = mark.line + 1, .column = mark.column + 1};
 }
 
-std::string TreeBuilder::path() const {
+std::string YamlBuilder::path() const {
   std::string path = key_prefix_;
   for (const Frame& frame : open_) {
-    if (frame.node.kind == NodeKind::kList) {
-      path += "[" + std::to_string(frame.node.items.size()) + "]";
+    if (frame.yaml.kind == YamlKind::kList) {
+      path += "[" + std::to_string(frame.yaml.children.size()) + "]";
     } else if (frame.awaits_value && frame.key.has_value()) {
       path += (path.empty() ? "" : ".") + *frame.key;
     }
@@ -104,14 +104,14 @@ std::string TreeBuilder::path() const {
   return path;
 }
 
-void TreeBuilder::refuse_tag(const YAML::Mark& mark, const std::string& tag) {
+void YamlBuilder::refuse_tag(const YAML::Mark& mark, const std::string& tag) {
   // yaml-cpp's marks of plain and of quoted scalars.
   if (!tag.empty() && tag != "?" && tag != "!") {
     reading_.complain(at(mark), path(), "tags are not supported, got " + printable(tag));
   }
 }
 
-void TreeBuilder::open(NodeKind kind, const YAML::Mark& mark, const std::string& tag) {
+void YamlBuilder::open(YamlKind kind, const YAML::Mark& mark, const std::string& tag) {
   if (ignores()) {
     skipped_depth_ += skipped_depth_ > 0 ? 1 : 0;
     return;
@@ -124,51 +124,52 @@ void TreeBuilder::open(NodeKind kind, const YAML::Mark& mark, const std::string&
                     "nested deeper than " + std::to_string(kDepthMax) + " levels");
     return;
   }
-  open_.push_back({.node = {.kind = kind, .at = at(mark)}});
+  open_.push_back({.yaml = {.kind = kind, .at = at(mark)}});
 }
 
-void TreeBuilder::close() {
+void YamlBuilder::close() {
   if (skipped_depth_ == 1) {
     skipped_depth_ = 0;
-    add({.kind = NodeKind::kNull});
+    add({.kind = YamlKind::kNull});
     return;
   }
   if (ignores()) {
     skipped_depth_ -= skipped_depth_ > 0 ? 1 : 0;
     return;
   }
-  Node node = std::move(open_.back().node);
+  Yaml yaml = std::move(open_.back().yaml);
   open_.pop_back();
-  add(std::move(node));
+  add(std::move(yaml));
 }
 
-void TreeBuilder::add(Node node) {
-  if (++node_count_ > kNodesMax) {
+void YamlBuilder::add(Yaml yaml) {
+  if (++value_count_ > kValuesMax) {
     return;
   }
   if (open_.empty()) {
-    root_ = std::move(node);
+    root_ = std::move(yaml);
     return;
   }
   Frame& frame = open_.back();
-  if (frame.node.kind == NodeKind::kList) {
-    frame.node.items.push_back(std::move(node));
+  if (frame.yaml.kind == YamlKind::kList) {
+    frame.yaml.children.push_back(std::move(yaml));
   } else if (!frame.awaits_value) {
-    add_key(frame, node);
+    add_key(frame, yaml);
   } else {
     if (frame.key.has_value()) {
-      frame.node.entries.push_back(
-          {.key = std::move(*frame.key), .at = frame.key_at, .value = std::move(node)});
+      yaml.key = std::move(*frame.key);
+      yaml.key_at = frame.key_at;
+      frame.yaml.children.push_back(std::move(yaml));
     }
     frame.awaits_value = false;
   }
 }
 
-void TreeBuilder::add_key(Frame& mapping, const Node& key) {
-  const Entry* first = find(mapping.node, key.text);
+void YamlBuilder::add_key(Frame& mapping, const Yaml& key) {
+  const Yaml* first = find(mapping.yaml, key.text);
   mapping.key_at = key.at;
   mapping.key.reset();
-  if (key.kind != NodeKind::kScalar) {
+  if (key.kind != YamlKind::kScalar) {
     reading_.complain(key.at, path(), "a key must be a word, got " + describe(key));
   } else if (key.text.size() > kKeyBytesMax) {
     reading_.complain(key.at, path(),
@@ -181,7 +182,7 @@ void TreeBuilder::add_key(Frame& mapping, const Node& key) {
   mapping.awaits_value = true;
   if (mapping.key.has_value() && first != nullptr) {
     reading_.complain(key.at, path(),
-                      "duplicate key, first given in line " + std::to_string(first->at.line));
+                      "duplicate key, first given in line " + std::to_string(first->key_at.line));
     mapping.key.reset();
   }
 }

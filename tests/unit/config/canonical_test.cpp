@@ -1,0 +1,162 @@
+// Goal: the canonical text is the whole scenario and nothing else, and the digest is of it and of
+// the counts. Method: load it again; change one thing and look what changes.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+
+#include "config_text.hpp"
+#include "temp_folder.hpp"
+
+namespace eplb::config::test {
+namespace {
+
+void check_round_trip(const LoadResult& first, const std::filesystem::path& directory) {
+  REQUIRE(problems(first) == "");
+  LoadOptions nothing_to_look_up = options_with();
+  nothing_to_look_up.config_dirs.clear();
+  const LoadResult second =
+      load_config_text({.text = first->canonical_yaml, .name = "canonical", .directory = directory},
+                       nothing_to_look_up);
+  REQUIRE(problems(second) == "");
+  CHECK(second->canonical_yaml == first->canonical_yaml);
+  CHECK(second->digest == first->digest);
+}
+
+TEST_CASE("the canonical text has every key, in the order of the schema") {
+  const LoadResult result = load(legal_with("eplb: {num_redundant_experts: 8, step_interval: 5}\n"),
+                                 {"model.name=a name", "workload.drift.kind=switch"});
+  REQUIRE(problems(result) == "");
+  CHECK(result->canonical_yaml ==
+        "model:\n"
+        "  name: \"a name\"\n"
+        "  moe_layers: 2\n"
+        "  hidden: 64\n"
+        "  moe_intermediate: 32\n"
+        "  logical_experts: 8\n"
+        "  top_k: 2\n"
+        "  expert_groups: 1\n"
+        "  weight_format: bf16\n"
+        "hardware:\n"
+        "  device: \"NVIDIA H200\"\n"
+        "  gpus_per_node: 8\n"
+        "  gpus_per_domain: 8\n"
+        "  hbm_bandwidth_gb_per_s: 4800\n"
+        "  hbm_efficiency: 0.8\n"
+        "  bf16_tflops: 989\n"
+        "  fp8_tflops: 1978\n"
+        "  fp4_tflops: 0\n"
+        "  arithmetic_efficiency: 0.5\n"
+        "  nvlink_bandwidth_gb_per_s: 369\n"
+        "  network_bandwidth_gb_per_s: 50\n"
+        "  expert_layer_start_us: 24.5\n"
+        "  peer_copy_bandwidth_gb_per_s: 395\n"
+        "  peer_copy_start_us: 2.65\n"
+        "  network_copy_bandwidth_gb_per_s: 44\n"
+        "  network_copy_start_us: 10\n"
+        "  plan_us_per_layer: 35\n"
+        "parallel:\n"
+        "  ranks: 4\n"
+        "  ranks_per_node: 8\n"
+        "serving:\n"
+        "  requests_per_rank: 3\n"
+        "  tokens_per_request: 1\n"
+        "  accepted_tokens: 1\n"
+        "  other_kernels_ms:\n"
+        "    base: 0\n"
+        "    per_request: 0\n"
+        "workload:\n"
+        "  routing:\n"
+        "    kind: uniform\n"
+        "  drift:\n"
+        "    kind: switch\n"
+        "    every_steps: 5000\n"
+        "  noise: multinomial\n"
+        "eplb:\n"
+        "  enabled: true\n"
+        "  num_redundant_experts: 8\n"
+        "  window_size: 1000\n"
+        "  step_interval: 5\n"
+        "  use_async: true\n"
+        "  policy: default\n"
+        "  replica_choice: hash\n"
+        "  window_parts: 4\n"
+        "  history_parts: 16\n"
+        "  window_half_life_steps: none\n"
+        "run:\n"
+        "  steps: 8000\n"
+        "  seed: 1\n"
+        "  compare_off: false\n");
+}
+
+TEST_CASE("the canonical text loads to itself, whatever its texts and numbers are") {
+  const std::filesystem::path directory = EPLB_SOURCE_DIR "/configs";
+  check_round_trip(load(kLegal), directory);
+  for (const char* name : {"''", "yes", "'Null'", "12", "1.5", "'-'", "'a: b # c'",
+                           R"("\"\\ ' \u20ac")", "'{a}'", "a-b_c.d", "'- x'"}) {
+    CAPTURE(name);
+    check_round_trip(load(kLegal, {std::string("model.name=") + name}), directory);
+  }
+  for (const char* number : {"0.1", "1e-7", "123456.789", "1e6", "0.30000000000000004", "5e-324"}) {
+    CAPTURE(number);
+    const std::string key = "serving.other_kernels_ms.base=";
+    check_round_trip(load(kLegal, {key + number}), directory);
+  }
+  check_round_trip(load(kLegal, {"run.seed=18446744073709551615", "eplb.window_half_life_steps=2.5",
+                                 "workload.drift={kind: burst}", "workload.noise=none",
+                                 "workload.routing={kind: power_law}"}),
+                   directory);
+}
+
+TEST_CASE("domains of any name survive the round trip") {
+  const eplb::test::TempFolder folder;
+  static_cast<void>(folder.write("d.json", R"({"domains": {
+      "a.b, {c}": [[1,1,1,1,1,1,1,1],[1,1,1,1,1,1,1,1]],
+      "x\ty\u0007\u0085": [[1,1,1,1,1,1,1,1],[1,1,1,1,1,1,1,1]]}})"));
+  const std::string text = legal_with(
+      "workload: {routing: {kind: domains, file: d.json, schedule:\n"
+      "  [{steps: 1, mix: {'a.b, {c}': 1}}, {steps: 2, mix: {\"x\\ty\\a\\x85\": 0.25}}]}}\n");
+  check_round_trip(load_config_text({.text = text, .name = "t.yaml", .directory = folder.path()},
+                                    options_with()),
+                   folder.path());
+}
+
+TEST_CASE("the digest tells any two scenarios apart, but not two spellings of one") {
+  const std::uint64_t digest = load(kLegal)->digest;
+  CHECK(load(legal_with("# a comment\nrun: {steps: 8000}\n"))->digest == digest);
+  CHECK(load(kLegal, {"model.source=a book", "hardware.sources={}"})->digest == digest);
+  CHECK(load(kLegal, {"run.seed=2"})->digest != digest);
+  CHECK(load(kLegal, {"serving.other_kernels_ms.base=1e-9"})->digest != digest);
+}
+
+TEST_CASE("the digest depends on the content of the counts") {
+  const eplb::test::TempFolder folder;
+  const auto digest_with = [&](const char* rows) {
+    static_cast<void>(folder.write("c.json", std::string(R"({"logical_count": )") + rows + "}"));
+    const std::string text = legal_with("workload: {routing: {kind: counts, file: c.json}}\n");
+    const LoadResult result = load_config_text(
+        {.text = text, .name = "t.yaml", .directory = folder.path()}, options_with());
+    REQUIRE(problems(result) == "");
+    return result->digest;
+  };
+  const std::uint64_t digest = digest_with("[[1,2,1,1,1,1,1,1],[1,1,1,1,1,1,1,1]]");
+  CHECK(digest_with("[[1,2,1,1,1,1,1,1],[1,1,1,1,1,1,1,1.0]]") == digest);
+  CHECK(digest_with("[[2,1,1,1,1,1,1,1],[1,1,1,1,1,1,1,1]]") != digest);
+}
+
+TEST_CASE("every shipped scenario survives the round trip") {
+  const std::filesystem::path directory = EPLB_SOURCE_DIR "/configs";
+  int scenario_count = 0;
+  for (const auto& file : std::filesystem::directory_iterator(directory)) {
+    if (file.path().extension() == ".yaml") {
+      CAPTURE(file.path().string());
+      check_round_trip(load_config(file.path(), options_with()), directory);
+      ++scenario_count;
+    }
+  }
+  CHECK(scenario_count == 4);
+}
+
+}  // namespace
+}  // namespace eplb::config::test
