@@ -66,7 +66,8 @@ TEST_CASE("includes: Boost.Graph is for the sources of placement and sim") {
   const std::string graph = "#include <boost/graph/adjacency_list.hpp>";
   CHECK(said("placement/src/a.cpp", graph).empty());
   CHECK(said("sim/src/a.cpp", graph).empty());
-  CHECK(said("placement/src/a.hpp", graph) ==
+  CHECK(said("placement/src/a.hpp", graph).empty());
+  CHECK(said("placement/include/eplb/placement/a.hpp", graph) ==
         "boost/graph/adjacency_list.hpp only in sources in placement/");
   CHECK(said("sim/include/eplb/sim/a.hpp", graph) ==
         "boost/graph/adjacency_list.hpp only in sources in sim/");
@@ -89,6 +90,7 @@ TEST_CASE("includes: ours are quoted, others' in angle brackets, and nothing cli
   CHECK(said("core/src/a.cpp", "#include \"../../sim/src/a.hpp\"") ==
         "../../sim/src/a.hpp climbs out of its folder");
   CHECK(said("core/src/a.cpp", "#include \"detail.hpp\"").empty());
+  CHECK(said("tests/a.cpp", "#include \"../fuzz/shared.hpp\"").empty());
 }
 
 TEST_CASE("includes: a comment includes nothing, and a finding says where") {
