@@ -15,6 +15,11 @@ bool has_shape(const LayerPlacement& layer, const Shape& shape) {
          layer.expert_count() == shape.expert_count;
 }
 
+/// The last rank, of those visited so far in ascending order, that holds each expert; [experts].
+using RankOfExpert = std::vector<RankId>;
+
+constexpr RankId kNoRank{-1};
+
 }  // namespace
 
 Result<LayerPlacement> LayerPlacement::create(const Shape& shape,
@@ -99,11 +104,13 @@ Placement Placement::with_layer(LayerId layer, LayerPlacement replacement) && {
 std::int64_t duplicate_count(const Placement& placement) {
   std::int64_t duplicates = 0;
   for (const LayerPlacement& layer : placement.layers()) {
+    RankOfExpert last_holder(static_cast<std::size_t>(layer.expert_count()), kNoRank);
     for (std::int32_t rank = 0; rank < layer.rank_count(); ++rank) {
-      const auto local = layer.on_rank(RankId{rank});
-      for (auto slot = local.begin(); slot != local.end(); ++slot) {
-        const bool held_before = std::find(local.begin(), slot, *slot) != slot;
-        duplicates += (*slot != kNoExpert && held_before) ? 1 : 0;
+      for (const LogicalExpertId expert : layer.on_rank(RankId{rank})) {
+        if (expert != kNoExpert) {
+          duplicates += last_holder[expert.index()] == RankId{rank} ? 1 : 0;
+          last_holder[expert.index()] = RankId{rank};
+        }
       }
     }
   }
@@ -116,12 +123,16 @@ std::int64_t moved_expert_count(const Placement& before, const Placement& after)
   for (std::size_t layer = 0; layer < after.layers().size(); ++layer) {
     const LayerPlacement& old_layer = before.layers()[layer];
     const LayerPlacement& new_layer = after.layers()[layer];
+    RankOfExpert last_holder(static_cast<std::size_t>(old_layer.expert_count()), kNoRank);
     for (std::int32_t rank = 0; rank < new_layer.rank_count(); ++rank) {
-      const auto held = old_layer.on_rank(RankId{rank});
-      const auto wanted = new_layer.on_rank(RankId{rank});
-      moved += std::ranges::count_if(wanted, [&](LogicalExpertId expert) {
-        return expert != kNoExpert && std::ranges::find(held, expert) == held.end();
-      });
+      for (const LogicalExpertId expert : old_layer.on_rank(RankId{rank})) {
+        if (expert != kNoExpert) {
+          last_holder[expert.index()] = RankId{rank};
+        }
+      }
+      for (const LogicalExpertId expert : new_layer.on_rank(RankId{rank})) {
+        moved += expert != kNoExpert && last_holder[expert.index()] != RankId{rank} ? 1 : 0;
+      }
     }
   }
   return moved;
