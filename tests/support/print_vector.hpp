@@ -1,0 +1,17 @@
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+/// Lets a failed check print the values of a vector.
+template <typename T>
+struct doctest::StringMaker<std::vector<T>> {
+  static String convert(const std::vector<T>& values) {
+    String text = "[";
+    for (const T& value : values) {
+      text += (&value == values.data() ? "" : ", ") + toString(value);
+    }
+    return text + "]";
+  }
+};

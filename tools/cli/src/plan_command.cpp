@@ -1,0 +1,260 @@
+#include "plan_command.hpp"
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+#include <utility>
+
+#include "eplb/cli/command_line.hpp"
+#include "eplb/cli/json_output.hpp"
+#include "eplb/cli/progress.hpp"
+#include "eplb/core/policy.hpp"
+#include "eplb/core/topology.hpp"
+#include "eplb/formats/loads.hpp"
+#include "eplb/formats/placements.hpp"
+#include "eplb/placement/registry.hpp"
+#include "plan_evaluation.hpp"
+#include "plan_report.hpp"
+
+namespace eplb::cli {
+namespace {
+
+constexpr std::string_view kName = "plan";
+
+struct PlanOptions {
+  std::string loads_file;
+  std::int32_t rank_count = 0;
+  std::int32_t redundant_slot_count = 0;
+  std::int32_t node_count = 1;
+  std::int32_t expert_group_count = 1;
+  std::string policy;
+  std::optional<std::string> current_file;
+  std::int32_t rows_per_rank = 0;
+  std::optional<std::string> json_target;
+};
+
+std::string policy_list() {
+  std::string list;
+  for (const std::string_view name : placement::policy_names()) {
+    list += list.empty() ? "" : ", ";
+    list += name;
+  }
+  return list;
+}
+
+CommandSyntax syntax() {
+  return {
+      .name = kName,
+      .usage = "--loads FILE --ranks N --redundant R [options]",
+      .about =
+          "Plans one placement of experts on ranks from recorded loads, and says how good it "
+          "is.\nThe placement itself goes to --json, in SGLang's physical_to_logical_map.",
+      .example =
+          "  eplb plan --loads loads.json --ranks 32 --redundant 32 --json plan.json\n"
+          "  eplb plan --loads later.json --ranks 32 --redundant 32 --current plan.json",
+      .positionals = {},
+      .options =
+          {{.name = "loads",
+            .value_name = "FILE",
+            .help = "token counts of the logical experts, as SGLang dumps them: "
+                    "{\"logical_count\": [layers][experts]}, or [windows][layers][experts]; all "
+                    "windows are planned for together"},
+           {.name = "ranks", .value_name = "N", .help = "ranks of the expert-parallel group"},
+           {.name = "redundant",
+            .value_name = "R",
+            .help = "slots beyond one for each expert; slots must divide over the ranks"},
+           {.name = "nodes", .value_name = "M", .help = "hosts that the ranks are on (1)"},
+           {.name = "groups",
+            .value_name = "K",
+            .help = "groups of experts that the router limits itself to (1)"},
+           {.name = "policy",
+            .value_name = "NAME",
+            .help = fmt::format("how to plan, one of {}; without it, default", policy_list())},
+           {.name = "current",
+            .value_name = "FILE",
+            .help = "the placement that serves now, as --json writes it; without it, moves are "
+                    "counted from the initial one, where slot p holds expert p mod E"},
+           {.name = "tokens-per-rank",
+            .value_name = "T",
+            .help = "rows of a step on each rank, for balancedness_hashed (128)"},
+           json_option()},
+  };
+}
+
+PlanOptions read_options(OptionValues& values) {
+  constexpr std::int32_t kRowsMax = 1 << 20;
+  PlanOptions options;
+  options.loads_file = values.required_text("loads");
+  options.rank_count = values.integer("ranks", {.min = 1});
+  options.redundant_slot_count = values.integer("redundant", {.min = 0, .max = kMaxRedundantSlots});
+  options.node_count = values.integer("nodes", {.min = 1, .fallback = 1});
+  options.expert_group_count = values.integer("groups", {.min = 1, .fallback = 1});
+  options.policy = values.text("policy").value_or("default");
+  options.current_file = values.text("current");
+  options.rows_per_rank =
+      values.integer("tokens-per-rank", {.min = 1, .max = kRowsMax, .fallback = 128});
+  options.json_target = values.text("json");
+  return options;
+}
+
+tl::unexpected<Error> fail_usage(const std::string& message) {
+  return fail(ErrorCode::kInvalidArgument, fmt::format("eplb {}: error: {}", kName, message));
+}
+
+/// What the files and the options say together.
+struct PlanInput {
+  formats::Loads loads;
+  Shape shape;
+  std::optional<Placement> current;
+};
+
+/// A failure's message is complete, with the file or the command that it is about.
+Result<PlanInput> read_input(const PlanOptions& options) {
+  auto loads = formats::read_loads(options.loads_file);
+  if (!loads) {
+    return tl::unexpected(std::move(loads).error());
+  }
+  const RealLoadMatrix& window = loads->windows.front();
+  const Shape shape{.layer_count = static_cast<std::int32_t>(window.rows()),
+                    .expert_count = static_cast<std::int32_t>(window.cols()),
+                    .redundant_slot_count = options.redundant_slot_count,
+                    .rank_count = options.rank_count,
+                    .expert_group_count = options.expert_group_count};
+  if (const auto valid = validate(shape); !valid) {
+    return fail_usage(valid.error().message);
+  }
+  PlanInput input{.loads = *std::move(loads), .shape = shape, .current = std::nullopt};
+  if (options.current_file.has_value()) {
+    auto current = formats::read_placement(*options.current_file, shape);
+    if (!current) {
+      return tl::unexpected(std::move(current).error());
+    }
+    input.current = *std::move(current);
+  }
+  return input;
+}
+
+/// As the production systems do, nodes that do not divide the ranks count as one.
+std::int32_t usable_node_count(const PlanOptions& options, const Streams& streams) {
+  if (options.rank_count % options.node_count == 0) {
+    return options.node_count;
+  }
+  print_warning(streams, kName,
+                fmt::format("{} ranks cannot be divided over {} nodes; planning for 1 node",
+                            options.rank_count, options.node_count));
+  return 1;
+}
+
+struct Planned {
+  Placement placement;
+  double plan_ms = 0;
+};
+
+/// Without load a policy has nothing to go by, and what serves stays.
+Result<Planned> plan(const PlacementPolicy& policy, const PolicyProblem& problem,
+                     const Placement& before) {
+  if (window_load(problem).sum() == 0) {
+    return Planned{.placement = before};
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  auto placement = policy.place(problem);
+  const std::chrono::duration<double, std::milli> elapsed =
+      std::chrono::steady_clock::now() - begin;
+  if (!placement) {
+    return fail_usage(placement.error().message);
+  }
+  return Planned{.placement = *std::move(placement), .plan_ms = elapsed.count()};
+}
+
+/// Plans and reports; a failure's message is complete.
+Result<void> plan_and_report(const PlanOptions& options, const PlacementPolicy& policy,
+                             const Streams& streams) {
+  auto json = JsonOutput::open(options.json_target, streams.out);
+  if (!json) {
+    return tl::unexpected(std::move(json).error());
+  }
+  Progress progress(streams);
+  progress.show(fmt::format("reading {}", options.loads_file));
+  const auto input = read_input(options);
+  progress.clear();
+  if (!input) {
+    return tl::unexpected(input.error());
+  }
+  const Shape& shape = input->shape;
+  const std::int32_t node_count = usable_node_count(options, streams);
+  const auto topology = Topology::create({.rank_count = shape.rank_count,
+                                          .ranks_per_node = shape.rank_count / node_count,
+                                          .ranks_per_domain = shape.rank_count});
+  if (!topology) {
+    return fail_usage(topology.error().message);
+  }
+  const PolicyProblem problem{
+      .shape = shape,
+      .topology = *topology,
+      .history = input->loads.windows,
+      .window_part_count = static_cast<std::int32_t>(input->loads.windows.size()),
+      .current = input->current.has_value() ? &*input->current : nullptr,
+      .costs = {}};
+  const Placement before = input->current.value_or(Placement::initial(shape));
+  progress.show("planning");
+  const auto planned = plan(policy, problem, before);
+  if (!planned) {
+    return tl::unexpected(planned.error());
+  }
+  const RealLoadMatrix load = window_load(problem);
+  progress.show("judging the placement");
+  const auto evaluation = evaluate_plan({.planned = planned->placement,
+                                         .before = before,
+                                         .load = load,
+                                         .rows_per_rank = options.rows_per_rank});
+  progress.clear();
+  if (!evaluation) {
+    return fail_usage(evaluation.error().message);
+  }
+  const PlanReport report{
+      .placement = planned->placement,
+      .evaluation = *evaluation,
+      .plan_ms = planned->plan_ms,
+      .policy = options.policy,
+      .loads_file = options.loads_file,
+      .window_count = input->loads.windows.size(),
+      .node_count = node_count,
+      .rows_per_rank = options.rows_per_rank,
+      .before = options.current_file.value_or("the initial placement (slot p holds p mod E)")};
+  if (load.sum() == 0) {
+    print_warning(streams, kName, "there is no load at all; the placement stays as it was");
+  }
+  if (!json->takes_standard_output()) {
+    print_plan(report, streams.out);
+  }
+  return json->write(plan_json(report));
+}
+
+}  // namespace
+
+ExitCode run_plan(std::span<const std::string> arguments, const Streams& streams) {
+  auto values = parse_command_line(syntax(), arguments, streams);
+  if (!values) {
+    return values.error();
+  }
+  const PlanOptions options = read_options(*values);
+  const auto policy = placement::make_policy(options.policy);
+  if (!policy) {
+    values->note_problem(fmt::format("--policy: {}", policy.error().message));
+  }
+  if (values->report_problems(streams)) {
+    return ExitCode::kUsage;
+  }
+  const auto reported = plan_and_report(options, **policy, streams);
+  if (!reported) {
+    streams.err << reported.error().message << '\n';
+    return ExitCode::kUsage;
+  }
+  return ExitCode::kDone;
+}
+
+}  // namespace eplb::cli
