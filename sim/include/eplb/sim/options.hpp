@@ -12,55 +12,54 @@ namespace eplb::sim {
 
 /// Figures of a machine (configs/hardware). GB are decimal.
 struct HardwareOptions {
-  std::string device;                ///< What the figures are of, as a driver names it.
+  std::string device;  ///< What the figures are of, as a driver names it.
   std::int32_t gpus_per_node = 0;
   std::int32_t gpus_per_domain = 0;  ///< GPUs of one NVLink domain.
 
   double hbm_bandwidth_gb_per_s = 0;
   double hbm_efficiency = 0;         ///< Share of it that streaming weights reach, (0, 1].
   double bf16_tflops = 0;            ///< Dense arithmetic peak for BF16 weights.
-  double fp8_tflops = 0;             ///< For 8-bit weights; 0 where the device has none.
-  double fp4_tflops = 0;             ///< For 4-bit weights with 8-bit rows; 0 where it has none.
+  double fp8_tflops = 0;             ///< For 8-bit rows; 0 where the device has none.
+  double fp4_tflops = 0;             ///< For 4-bit rows and weights; 0 where it has none.
   double arithmetic_efficiency = 0;  ///< Share of the peak that expert GEMMs reach, (0, 1].
 
-  double nvlink_bandwidth_gb_per_s = 0;  ///< One GPU, one direction, as kernels reach it.
+  double nvlink_bandwidth_gb_per_s = 0;   ///< One GPU, one direction, as kernels reach it.
   double network_bandwidth_gb_per_s = 0;  ///< One GPU, one direction, between domains.
   double expert_layer_start_us = 0;       ///< Least time of an expert layer.
 
-  double peer_copy_bandwidth_gb_per_s = 0;  ///< Copy engine, bulk, one direction, in a domain.
-  double peer_copy_start_us = 0;            ///< What each copy costs on top of its bytes.
+  double peer_copy_bandwidth_gb_per_s = 0;     ///< Copy engine, bulk, one direction, in a domain.
+  double peer_copy_start_us = 0;               ///< What each copy costs on top of its bytes.
   double network_copy_bandwidth_gb_per_s = 0;  ///< Weights between domains, one GPU.
   double network_copy_start_us = 0;
 
   double plan_us_per_layer = 0;  ///< Host time of a policy.
 };
 
-/// Peak rate of a GEMM with expert weights of `format`; 0 where the device cannot compute with them.
-/// 4-bit floats run at the FP4 rate, or widened at the FP8 rate. 4-bit integers have no arithmetic
-/// of their own on these devices and run widened: at the FP8 rate, or at the BF16 rate.
+/// Peak rate of a GEMM with expert weights of `format`, that of the wider of weights and rows; 0
+/// where the device cannot compute so. Rows are 8-bit for MXFP4, 4-bit for NVFP4 (8-bit on a device
+/// without FP4), and 16-bit for 4-bit integers, which no device here computes with.
 [[nodiscard]] constexpr double arithmetic_tflops(const HardwareOptions& hardware,
                                                  WeightFormat format) {
   switch (format) {
     case WeightFormat::kBf16:
+    case WeightFormat::kInt4Group32:
       return hardware.bf16_tflops;
     case WeightFormat::kFp8Block128:
     case WeightFormat::kMxfp8:
-      return hardware.fp8_tflops;
     case WeightFormat::kMxfp4:
+      return hardware.fp8_tflops;
     case WeightFormat::kNvfp4:
       return hardware.fp4_tflops > 0 ? hardware.fp4_tflops : hardware.fp8_tflops;
-    case WeightFormat::kInt4Group32:
-      return hardware.fp8_tflops > 0 ? hardware.fp8_tflops : hardware.bf16_tflops;
   }
   return 0;
 }
 
 /// The serving step around the expert layers.
 struct ServingOptions {
-  std::int32_t requests_per_rank = 0;   ///< Decoding requests on each rank.
-  std::int32_t tokens_per_request = 1;  ///< Rows a request brings to a step (1 + drafts).
-  double accepted_tokens = 1;           ///< Tokens a request gains in a step.
-  double other_kernels_base_ms = 0;     ///< Everything but the expert layers: fixed part.
+  std::int32_t requests_per_rank = 0;       ///< Decoding requests on each rank.
+  std::int32_t tokens_per_request = 1;      ///< Rows a request brings to a step (1 + drafts).
+  double accepted_tokens = 1;               ///< Tokens a request gains in a step.
+  double other_kernels_base_ms = 0;         ///< Everything but the expert layers: fixed part.
   double other_kernels_per_request_ms = 0;  ///< The part that grows with requests a rank.
 };
 
