@@ -98,7 +98,7 @@ TEST_CASE("nodes that ranks do not fill are noted for a model with expert groups
             "places the groups of the model as if all ranks shared one node"});
 }
 
-TEST_CASE("the hardware must compute with the weights, widened where it has no such arithmetic") {
+TEST_CASE("the hardware must compute with the weights") {
   const auto with = [](const char* format, const char* fp8, const char* fp4) {
     return problems(kLegal, {std::string("hardware.fp8_tflops=") + fp8,
                              std::string("hardware.fp4_tflops=") + fp4,
@@ -113,25 +113,26 @@ TEST_CASE("the hardware must compute with the weights, widened where it has no s
   CHECK(with("int4_group32", "0", "0") == "");
   CHECK(with("fp8_block128", "0", "9") == refused("fp8_block128", "fp8_tflops is 0"));
   CHECK(with("mxfp8", "0", "9") == refused("mxfp8", "fp8_tflops is 0"));
+  CHECK(with("mxfp4", "0", "9") == refused("mxfp4", "fp8_tflops is 0"));
   CHECK(with("mxfp4", "9", "0") == "");
-  CHECK(with("mxfp4", "0", "9") == "");
+  CHECK(with("nvfp4", "9", "0") == "");
+  CHECK(with("nvfp4", "0", "9") == "");
   CHECK(with("nvfp4", "0", "0") == refused("nvfp4", "fp4_tflops and fp8_tflops are both 0"));
 }
 
-TEST_CASE("the rate of a weight format falls back from FP4 to FP8, and of integers to BF16") {
+TEST_CASE("weights are computed at the rate of the wider of weights and rows") {
   sim::HardwareOptions hardware;
   hardware.bf16_tflops = 1;
   hardware.fp8_tflops = 2;
   hardware.fp4_tflops = 4;
   CHECK(sim::arithmetic_tflops(hardware, WeightFormat::kBf16) == 1);
-  CHECK(sim::arithmetic_tflops(hardware, WeightFormat::kFp8Block128) == 2);
-  CHECK(sim::arithmetic_tflops(hardware, WeightFormat::kNvfp4) == 4);
-  CHECK(sim::arithmetic_tflops(hardware, WeightFormat::kInt4Group32) == 2);
-  hardware.fp4_tflops = 0;
-  CHECK(sim::arithmetic_tflops(hardware, WeightFormat::kMxfp4) == 2);
-  hardware.fp8_tflops = 0;
-  CHECK(sim::arithmetic_tflops(hardware, WeightFormat::kMxfp4) == 0);
   CHECK(sim::arithmetic_tflops(hardware, WeightFormat::kInt4Group32) == 1);
+  CHECK(sim::arithmetic_tflops(hardware, WeightFormat::kFp8Block128) == 2);
+  CHECK(sim::arithmetic_tflops(hardware, WeightFormat::kMxfp8) == 2);
+  CHECK(sim::arithmetic_tflops(hardware, WeightFormat::kMxfp4) == 2);
+  CHECK(sim::arithmetic_tflops(hardware, WeightFormat::kNvfp4) == 4);
+  hardware.fp4_tflops = 0;
+  CHECK(sim::arithmetic_tflops(hardware, WeightFormat::kNvfp4) == 2);
 }
 
 TEST_CASE("a burst is no longer than the time from one to the next") {

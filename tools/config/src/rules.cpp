@@ -101,15 +101,13 @@ void check_serving(const sim::Scenario& scenario, Reading& reading) {
 }
 
 void check_arithmetic(const sim::Scenario& scenario, Reading& reading) {
-  const bool broken = sim::arithmetic_tflops(scenario.hardware, scenario.model.weight_format) <= 0;
-  const bool four_bit = scenario.model.weight_format == WeightFormat::kMxfp4 ||
-                        scenario.model.weight_format == WeightFormat::kNvfp4;
+  const WeightFormat format = scenario.model.weight_format;
+  const std::string reason =
+      format == WeightFormat::kNvfp4 ? "fp4_tflops and fp8_tflops are both 0" : "fp8_tflops is 0";
   rule(
-      broken,
+      sim::arithmetic_tflops(scenario.hardware, format) <= 0,
       {"model.weight_format", "hardware.bf16_tflops", "hardware.fp8_tflops", "hardware.fp4_tflops"},
-      std::string("the hardware cannot compute with these weights: ") +
-          (four_bit ? "fp4_tflops and fp8_tflops are both 0" : "fp8_tflops is 0"),
-      reading);
+      "the hardware cannot compute with these weights: " + reason, reading);
 }
 
 void check_drift(const sim::WorkloadOptions& workload, Reading& reading) {

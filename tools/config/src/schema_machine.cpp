@@ -54,9 +54,9 @@ constexpr std::array kModelFields = std::to_array<Field<ModelOptions>>({
     {.key = "weight_format",
      .member = &ModelOptions::weight_format,
      .required = true,
-     .help = "How the experts' parameters are stored, block scales included. 4-bit floats are "
-             "computed at the FP4 rate, or at the FP8 rate on a device without FP4; 4-bit "
-             "integers at the FP8 rate, or at the BF16 rate on a device without FP8."},
+     .help = "How the experts' parameters are stored, block scales included. MXFP4 is computed at "
+             "the FP8 rate, since its rows are 8-bit; NVFP4 at the FP4 rate, or at the FP8 rate on "
+             "a device without FP4; 4-bit integers at the BF16 rate."},
 });
 
 constexpr std::array kHardwareFields = std::to_array<Field<sim::HardwareOptions>>({
@@ -90,19 +90,19 @@ constexpr std::array kHardwareFields = std::to_array<Field<sim::HardwareOptions>
      .unit = "TFLOP/s",
      .range = kRate,
      .required = true,
-     .help = "Dense arithmetic peak for BF16 weights."},
+     .help = "Dense arithmetic peak for BF16 rows."},
     {.key = "fp8_tflops",
      .member = &sim::HardwareOptions::fp8_tflops,
      .unit = "TFLOP/s",
      .range = kRateOrNone,
      .required = true,
-     .help = "The same for 8-bit weights; 0 where the device has no FP8."},
+     .help = "The same for 8-bit rows; 0 where the device has no FP8."},
     {.key = "fp4_tflops",
      .member = &sim::HardwareOptions::fp4_tflops,
      .unit = "TFLOP/s",
      .range = kRateOrNone,
      .required = true,
-     .help = "The same for 4-bit weights with 8-bit rows; 0 where the device has no FP4."},
+     .help = "The same for 4-bit rows and weights; 0 where the device has no FP4."},
     {.key = "arithmetic_efficiency",
      .member = &sim::HardwareOptions::arithmetic_efficiency,
      .range = kShareOfPeak,

@@ -35,22 +35,21 @@ struct HardwareOptions {
   double plan_us_per_layer = 0;  ///< Host time of a policy.
 };
 
-/// Peak rate of a GEMM with expert weights of `format`; 0 where the device cannot compute with them.
-/// 4-bit floats run at the FP4 rate, or widened at the FP8 rate. 4-bit integers have no arithmetic
-/// of their own on these devices and run widened: at the FP8 rate, or at the BF16 rate.
+/// Peak rate of a GEMM with expert weights of `format`, that of the wider of weights and rows; 0
+/// where the device cannot compute so. Rows are 8-bit for MXFP4, 4-bit for NVFP4 (8-bit on a device
+/// without FP4), and 16-bit for 4-bit integers, which no device here computes with.
 [[nodiscard]] constexpr double arithmetic_tflops(const HardwareOptions& hardware,
                                                  WeightFormat format) {
   switch (format) {
     case WeightFormat::kBf16:
+    case WeightFormat::kInt4Group32:
       return hardware.bf16_tflops;
     case WeightFormat::kFp8Block128:
     case WeightFormat::kMxfp8:
-      return hardware.fp8_tflops;
     case WeightFormat::kMxfp4:
+      return hardware.fp8_tflops;
     case WeightFormat::kNvfp4:
       return hardware.fp4_tflops > 0 ? hardware.fp4_tflops : hardware.fp8_tflops;
-    case WeightFormat::kInt4Group32:
-      return hardware.fp8_tflops > 0 ? hardware.fp8_tflops : hardware.bf16_tflops;
   }
   return 0;
 }
