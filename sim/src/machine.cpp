@@ -12,21 +12,6 @@ Result<Topology> topology_of(const HardwareOptions& hardware, const ParallelOpti
                            .ranks_per_domain = hardware.gpus_per_domain});
 }
 
-double tflops_for(WeightFormat format, const HardwareOptions& hardware) {
-  switch (format) {
-    case WeightFormat::kBf16:
-    case WeightFormat::kInt4Group32:
-      return hardware.bf16_tflops;
-    case WeightFormat::kFp8Block128:
-    case WeightFormat::kMxfp8:
-    case WeightFormat::kMxfp4:
-      return hardware.fp8_tflops;
-    case WeightFormat::kNvfp4:
-      return hardware.fp4_tflops > 0 ? hardware.fp4_tflops : hardware.fp8_tflops;
-  }
-  return 0;
-}
-
 std::int32_t tensors_per_expert(WeightFormat format) {
   return format == WeightFormat::kBf16 ? 2 : 4;
 }
@@ -46,8 +31,9 @@ ExpertLayerCost expert_layer_cost(const ModelOptions& model, const HardwareOptio
   return {.start_ns = hardware.expert_layer_start_us * 1e3,
           .ns_per_touched_expert = static_cast<double>(bytes_per_expert(model)) /
                                    (hardware.hbm_bandwidth_gb_per_s * hardware.hbm_efficiency),
-          .ns_per_padded_row = flops_per_row(model) / (tflops_for(model.weight_format, hardware) *
-                                                       1e3 * hardware.arithmetic_efficiency),
+          .ns_per_padded_row =
+              flops_per_row(model) / (arithmetic_tflops(hardware, model.weight_format) * 1e3 *
+                                      hardware.arithmetic_efficiency),
           .ns_per_assignment = std::max(nvlink_ns, network_ns)};
 }
 

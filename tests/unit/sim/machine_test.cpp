@@ -29,19 +29,6 @@ TEST_CASE("over two domains the network is the longer way") {
   CHECK(cost.ns_per_assignment == doctest::Approx(50));
 }
 
-TEST_CASE("formats run at the rate of the wider operand") {
-  HardwareOptions hardware = test::small_scenario().hardware;
-  hardware.fp8_tflops = 200;
-  CHECK(tflops_for(WeightFormat::kBf16, hardware) == 100);
-  CHECK(tflops_for(WeightFormat::kInt4Group32, hardware) == 100);
-  CHECK(tflops_for(WeightFormat::kFp8Block128, hardware) == 200);
-  CHECK(tflops_for(WeightFormat::kMxfp4, hardware) == 200);
-  CHECK(tflops_for(WeightFormat::kNvfp4, hardware) == 200);
-  hardware.fp4_tflops = 400;
-  CHECK(tflops_for(WeightFormat::kMxfp4, hardware) == 200);
-  CHECK(tflops_for(WeightFormat::kNvfp4, hardware) == 400);
-}
-
 TEST_CASE("the topology puts consecutive ranks on nodes and domains") {
   Scenario s = test::small_scenario();
   s.parallel = {.ranks = 6, .ranks_per_node = 2};

@@ -39,6 +39,12 @@ bool silences_without_reason(std::string_view line) {
   return !rest.starts_with("END") && (colon == std::string_view::npos || colon + 2 == rest.size());
 }
 
+/// CMake takes a semicolon for the end of a list's item, so ctest would run two names that match no
+/// case and call both passed.
+bool names_a_case_with_semicolon(std::string_view line) {
+  return line.starts_with("TEST_CASE(") && line.find(';') != std::string_view::npos;
+}
+
 std::vector<std::string> objections(std::string_view line, bool is_code) {
   std::vector<std::string> messages;
   if (line.find('\t') != std::string_view::npos) {
@@ -58,6 +64,9 @@ std::vector<std::string> objections(std::string_view line, bool is_code) {
   }
   if (silences_without_reason(line)) {
     messages.emplace_back("a warning silenced without a reason");
+  }
+  if (names_a_case_with_semicolon(line)) {
+    messages.emplace_back("a semicolon in the name of a test");
   }
   return messages;
 }

@@ -67,6 +67,12 @@ TEST_CASE("form: open ends name their issue, silenced warnings their reason, dea
   CHECK(said("a.cpp", "#if 0\n#endif\n") == "a.cpp:1: code that is switched off\n");
 }
 
+TEST_CASE("form: the name of a test has no semicolon") {
+  CHECK(said("a_test.cpp", "TEST_CASE(\"a; b\") {\n") ==
+        "a_test.cpp:1: a semicolon in the name of a test\n");
+  CHECK(said("a_test.cpp", "TEST_CASE(\"a, b\") {\n").empty());
+}
+
 TEST_CASE("form: every file of the tree is written so") {
   std::string findings;
   for (const SourceFile& file : read_tree(EPLB_SOURCE_DIR)) {

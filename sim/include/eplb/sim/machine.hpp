@@ -23,11 +23,6 @@ namespace eplb::sim {
                                                 const HardwareOptions& hardware,
                                                 const ParallelOptions& parallel);
 
-/// Dense rate, in TFLOP/s, at which the device multiplies rows by weights of this format; 0 if it
-/// cannot. MXFP4 weights meet MXFP8 rows, so they run at the 8-bit rate; NVFP4 ones meet NVFP4 rows
-/// and run at the 4-bit rate where there is one; 4-bit integers are widened to BF16.
-[[nodiscard]] double tflops_for(WeightFormat format, const HardwareOptions& hardware);
-
 /// Tensors that an engine keeps for one expert: two matrices, and their scales if it has any.
 [[nodiscard]] std::int32_t tensors_per_expert(WeightFormat format);
 
