@@ -215,12 +215,11 @@ TEST_CASE("a window that makes no sense is refused") {
 }
 
 TEST_CASE("a window that no host can hold is refused before it is allocated") {
-  const auto window =
-      LoadWindow::create({.layer_count = 92,
-                          .expert_count = 896,
-                          .step_count_max = std::numeric_limits<std::int32_t>::max(),
-                          .part_count = 4});
+  const auto window = LoadWindow::create(
+      {.layer_count = 10, .expert_count = 1000, .step_count_max = 1'000'000'000, .part_count = 4});
   CHECK(code_of(window) == ErrorCode::kResourceExhausted);
+  CHECK(window.error().message ==
+        "a load window of 40000.000000 GB is too large; use a smaller window size");
 }
 
 }  // namespace

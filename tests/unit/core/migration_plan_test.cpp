@@ -9,19 +9,15 @@
 #include <vector>
 
 #include "placements.hpp"
+#include "transfers.hpp"
 
 namespace eplb {
 namespace {
 
 using test::layer_placement;
 using test::placement;
+using test::transfer;
 using Transfers = std::vector<Transfer>;
-
-Transfer transfer(std::int32_t expert, std::int32_t source, std::int32_t destination) {
-  return {.expert = LogicalExpertId{expert},
-          .source = SlotId{source},
-          .destination = SlotId{destination}};
-}
 
 /// The plan of one layer whose two placements are given slot by slot.
 LayerMigration plan(std::int32_t expert_count, std::int32_t rank_count,
@@ -127,7 +123,7 @@ TEST_CASE("a slot that empties needs nothing, and one that was empty receives") 
         LayerMigration{.layer = LayerId{0}, .remote = {}, .local = {}, .duplicates = {}});
   // Ranks 2 and 3 are new: they held nothing, so they never send.
   const LayerMigration grown = plan(2, 4, {0, 1, 1, 0, -1, -1, -1, -1}, {0, 1, 1, 0, 0, 1, -1, 1});
-  CHECK(grown.remote == Transfers{transfer(0, 0, 4), transfer(1, 0 + 1, 5), transfer(1, 2, 7)});
+  CHECK(grown.remote == Transfers{transfer(0, 0, 4), transfer(1, 1, 5), transfer(1, 2, 7)});
   CHECK(grown.local.empty());
   CHECK(grown.duplicates.empty());
 }

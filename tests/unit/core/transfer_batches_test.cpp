@@ -6,17 +6,13 @@
 #include <vector>
 
 #include "eplb/core/migration_plan.hpp"
+#include "transfers.hpp"
 
 namespace eplb {
 namespace {
 
+using test::transfer;
 using Transfers = std::vector<Transfer>;
-
-Transfer transfer(std::int32_t expert, std::int32_t source, std::int32_t destination) {
-  return {.expert = LogicalExpertId{expert},
-          .source = SlotId{source},
-          .destination = SlotId{destination}};
-}
 
 TEST_CASE("no transfers make no batches") {
   CHECK(schedule_batches({}, 4).empty());
