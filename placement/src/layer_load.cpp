@@ -31,7 +31,7 @@ Result<double> mean_over_layers(const RealLoadMatrix& load, std::int32_t layer_c
   }
   double sum = 0;
   for (std::int32_t layer = 0; layer < layer_count; ++layer) {
-    const Result<double> value = figure(LayerId{layer});
+    Result<double> value = figure(LayerId{layer});
     if (!value) {
       return value;
     }

@@ -22,7 +22,7 @@ template <typename Real>
   std::vector<Real> pack_load(packs, Real{0});
   std::vector<std::size_t> filled(packs, 0);
   std::vector<std::int32_t> item_at_place(load.size());
-  Tournament<Real, Wins::kLeastThenLowestId> least_loaded(pack_load);
+  Tournament<Real, WinRule::kLeastThenLowestId> least_loaded(pack_load);
   for (const std::int32_t item : descending_order(load)) {
     const std::size_t pack = least_loaded.winner();
     item_at_place[pack * capacity + filled[pack]++] = item;

@@ -15,14 +15,14 @@ namespace eplb::placement {
 /// ties. No other counts have a smaller largest load a copy: an item that got its last copy at load
 /// x had every other item at or below x, so counts that keep all below x need more copies than
 /// there are. There is at least one item, and at least a copy for each.
-template <Wins kWins = Wins::kLargestThenLowestId, typename Real>
+template <WinRule Rule = WinRule::kLargestThenLowestId, typename Real>
 [[nodiscard]] std::vector<std::int32_t> give_copies(std::span<const Real> load,
                                                     std::size_t copy_count) {
   std::vector<std::int32_t> item_of_copy(copy_count);
   const auto further = item_of_copy.begin() + static_cast<std::ptrdiff_t>(load.size());
   std::iota(item_of_copy.begin(), further, 0);
   std::vector<std::int32_t> copies(load.size(), 1);
-  Tournament<Real, kWins> most_loaded(load);
+  Tournament<Real, Rule> most_loaded(load);
   for (auto copy = further; copy != item_of_copy.end(); ++copy) {
     const std::size_t item = most_loaded.winner();
     *copy = static_cast<std::int32_t>(item);

@@ -44,7 +44,7 @@ double load_per_holder(std::span<const double> load, std::span<const std::int32_
 }  // namespace
 
 Result<double> layer_bound_split(const RealLoadRow& load, const LayerPlacement& placement) {
-  const Result<double> total = total_load(load, placement.expert_count());
+  Result<double> total = total_load(load, placement.expert_count());
   if (!total || *total == 0) {
     return total;
   }

@@ -16,7 +16,7 @@ SplitNetwork::SplitNetwork(std::span<const double> load, double total,
                            const LayerPlacement& placement)
     : unit_exponent_(kTotalBits - (std::ilogb(total) + 1)),
       expert_count_(placement.expert_count()),
-      source_(static_cast<Vertex>(placement.expert_count() + placement.rank_count())),
+      source_(load.size() + static_cast<Vertex>(placement.rank_count())),
       sink_(source_ + 1),
       graph_(sink_ + 1) {
   for (Vertex expert = 0; expert < load.size(); ++expert) {
@@ -25,7 +25,7 @@ SplitNetwork::SplitNetwork(std::span<const double> load, double total,
     total_units_ += capacity;
   }
   for (std::int32_t rank = 0; rank < placement.rank_count(); ++rank) {
-    const auto vertex = static_cast<Vertex>(expert_count_ + rank);
+    const auto vertex = static_cast<Vertex>(expert_count_) + static_cast<Vertex>(rank);
     for (const LogicalExpertId expert : placement.on_rank(RankId{rank})) {
       if (expert != kNoExpert) {
         connect(expert.index(), vertex, total_units_);

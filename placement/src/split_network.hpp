@@ -17,8 +17,8 @@ class SplitNetwork {
   /// `load` is [experts] with the finite, positive sum `total`.
   SplitNetwork(std::span<const double> load, double total, const LayerPlacement& placement);
 
-  /// The experts of a set S whose load exceeds `rank_load` on each rank that holds any of them by
-  /// the most; empty if no set does.
+  /// The experts, in no order, of a set S for which load(S) - rank_load x (ranks that hold any of
+  /// S) is largest; empty if it is above zero for no set.
   [[nodiscard]] std::vector<std::int32_t> most_overloaded(double rank_load);
 
  private:

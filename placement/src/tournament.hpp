@@ -11,12 +11,16 @@
 namespace eplb::placement {
 
 /// Who wins a tournament, and whom a tie favours.
-enum class Wins : std::uint8_t { kLeastThenLowestId, kLargestThenLowestId, kLargestThenHighestId };
+enum class WinRule : std::uint8_t {
+  kLeastThenLowestId,
+  kLargestThenLowestId,
+  kLargestThenHighestId
+};
 
 /// Keeps the winner of a fixed set of players, [0, player_count), whose values change one at a
 /// time: a change costs one comparison a level of the tree. The order is total, as ids differ, so a
 /// winner never depends on who met whom first. Values are not negative and not NaN.
-template <typename Real, Wins kWins>
+template <typename Real, WinRule Rule>
 class Tournament {
  public:
   /// `values` is [players], at least one.
@@ -47,8 +51,8 @@ class Tournament {
   };
 
   [[nodiscard]] static std::uint64_t key_of(Real value) {
-    return kWins == Wins::kLeastThenLowestId ? ordered_bits(value)
-                                             : ~std::uint64_t{ordered_bits(value)};
+    return Rule == WinRule::kLeastThenLowestId ? ordered_bits(value)
+                                               : ~std::uint64_t{ordered_bits(value)};
   }
 
   // Which of two players wins is as good as random, and a branch would be guessed wrongly half of
@@ -56,8 +60,8 @@ class Tournament {
   [[nodiscard]] static Entry winner_of(Entry left, Entry right) {
     const bool better = right.key < left.key;
     const bool tie = right.key == left.key;
-    const bool favoured = kWins == Wins::kLargestThenHighestId ? right.player > left.player
-                                                               : right.player < left.player;
+    const bool favoured = Rule == WinRule::kLargestThenHighestId ? right.player > left.player
+                                                                 : right.player < left.player;
     const bool right_wins = better | (tie & favoured);
     return {.key = choose(right_wins, left.key, right.key),
             .player = choose(right_wins, left.player, right.player)};

@@ -18,7 +18,7 @@ namespace {
 std::vector<std::int32_t> expert_of_copies(std::span<const double> load, std::size_t slot_count) {
   std::vector<std::int32_t> expert_of_copy;
   if (std::ranges::any_of(load, [](double value) { return value > 0; })) {
-    expert_of_copy = give_copies<Wins::kLargestThenHighestId>(load, slot_count);
+    expert_of_copy = give_copies<WinRule::kLargestThenHighestId>(load, slot_count);
   } else {
     for (std::size_t slot = 0; slot < slot_count; ++slot) {
       expert_of_copy.push_back(static_cast<std::int32_t>(slot % load.size()));

@@ -102,6 +102,14 @@ TEST_CASE("no load has bounds of zero") {
   CHECK(split(kTwoRanks, {0, 1, 0, 2}, {0, 0, 0}) == 0);
 }
 
+TEST_CASE("a negative zero is no load") {
+  const LayerBound bound =
+      layer_bound(test::load_of({{-0.0, 14, 2}}).row(0),
+                  {.layer_count = 1, .expert_count = 3, .redundant_slot_count = 1, .rank_count = 4})
+          .value();
+  CHECK(bound.least_largest_replica == 7);
+}
+
 TEST_CASE("bound_split is the mean over layers") {
   Shape shape = kTwoRanks;
   shape.layer_count = 2;

@@ -152,14 +152,6 @@ TEST_CASE("equal loads tie to the lowest expert, copy and rank") {
   }
 }
 
-TEST_CASE("a negative zero is an expert without load like any other") {
-  for (const std::string_view policy : kPolicies) {
-    CAPTURE(policy);
-    CHECK(plan_layer(policy, {-0.0, 0.0, -0.0, 2}, 0, 2) ==
-          plan_layer(policy, {0.0, 0.0, 0.0, 2}, 0, 2));
-  }
-}
-
 TEST_CASE("without load all spare copies are of expert 0 and the placement is valid") {
   for (const std::string_view policy : kPolicies) {
     CAPTURE(policy);
