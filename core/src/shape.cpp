@@ -37,7 +37,7 @@ Result<void> validate(const Shape& shape) {
         std::to_string(shape.expert_count) + " experts + " +
         std::to_string(shape.redundant_slot_count) + " redundant cannot be divided over " +
         std::to_string(shape.rank_count) + " ranks; " +
-        (legal <= kMaxRedundantSlots ? "the next legal redundancy is " + std::to_string(legal)
+        (legal <= kMaxRedundantSlots ? "the nearest legal redundancy is " + std::to_string(legal)
                                      : "no larger redundancy is legal"));
   }
   return {};

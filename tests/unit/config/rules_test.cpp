@@ -81,7 +81,7 @@ TEST_CASE("a step accepts no more tokens than it has") {
   CHECK(problems(kLegal, {"serving.accepted_tokens=1.5", "serving.tokens_per_request=2"}) == "");
 }
 
-TEST_CASE("a node has no more ranks than GPUs; by default it has as many") {
+TEST_CASE("a node has no more ranks than GPUs, and by default it has as many") {
   CHECK(load(kLegal)->scenario.parallel.ranks_per_node == 8);
   CHECK(said({"parallel.ranks_per_node=4"}) == "");
   CHECK(said({"parallel.ranks_per_node=9"}) == "must be at most hardware.gpus_per_node (8), got 9");

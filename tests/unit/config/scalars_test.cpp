@@ -97,7 +97,7 @@ TEST_CASE("a number that may be absent can be none") {
   CHECK(said("eplb.window_half_life_steps", "None") == "must be a decimal number, got None");
 }
 
-TEST_CASE("text is one line without control characters; a source may have several lines") {
+TEST_CASE("text is one line without control characters, and a source may have several lines") {
   CHECK(said("model.name", "any 'text' \xC3\xA9") == "");
   CHECK(said("model.name", "12") == "");
   CHECK(said("model.name", R"("a\nb")") == "must be text of one line, got the text \"a\\x0ab\"");

@@ -83,8 +83,9 @@ TEST_CASE("a layer's placement that is not whole is refused with its first fault
 TEST_CASE("a layer's placement of an illegal shape is refused") {
   Shape shape = kShape;
   shape.rank_count = 3;
-  CHECK(refusal(LayerPlacement::create(shape, {{0}, {1}, {2}, {0}})) ==
-        "3 experts + 1 redundant cannot be divided over 3 ranks; the next legal redundancy is 3");
+  CHECK(
+      refusal(LayerPlacement::create(shape, {{0}, {1}, {2}, {0}})) ==
+      "3 experts + 1 redundant cannot be divided over 3 ranks; the nearest legal redundancy is 3");
 }
 
 TEST_CASE("a placement needs one layer each, all of its shape") {

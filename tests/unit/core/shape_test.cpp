@@ -74,14 +74,15 @@ TEST_CASE("a count out of range is refused by name and value") {
   CHECK(with(&Shape::expert_group_count, 5) == "384 experts cannot be divided into 5 groups");
 }
 
-TEST_CASE("slots that do not divide over ranks are refused with the next legal redundancy") {
+TEST_CASE("slots that do not divide over ranks are refused with the nearest legal redundancy") {
   CHECK(refusal(
             {.layer_count = 1, .expert_count = 256, .redundant_slot_count = 0, .rank_count = 3}) ==
-        "256 experts + 0 redundant cannot be divided over 3 ranks; the next legal redundancy is 2");
+        "256 experts + 0 redundant cannot be divided over 3 ranks; the nearest legal redundancy is "
+        "2");
   CHECK(
       refusal(
           {.layer_count = 1, .expert_count = 384, .redundant_slot_count = 33, .rank_count = 32}) ==
-      "384 experts + 33 redundant cannot be divided over 32 ranks; the next legal redundancy is "
+      "384 experts + 33 redundant cannot be divided over 32 ranks; the nearest legal redundancy is "
       "64");
 }
 
@@ -99,7 +100,7 @@ TEST_CASE("no redundancy is suggested where none is legal") {
       "legal");
 }
 
-TEST_CASE("the next legal redundancy is the least at or above the wanted one") {
+TEST_CASE("the nearest legal redundancy is the least at or above the wanted one") {
   const auto next = [](std::int32_t wanted, std::int32_t ranks) {
     return nearest_legal_redundancy({.layer_count = 1,
                                      .expert_count = 256,

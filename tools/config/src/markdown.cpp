@@ -12,13 +12,14 @@ namespace {
 
 constexpr std::string_view kPreface = R"(# Configuration
 
-One YAML file describes a scenario; `quickstart.yaml` is one to start from. `model` and `hardware` are
-a mapping of the keys below, or the name of a file in `models/` and `hardware/`, or a path to one (it
-has a slash, or ends in `.yaml`). A path in a file is relative to that file.
+One YAML file describes a scenario; `quickstart.yaml` is one to start from. `model` and `hardware`
+are a mapping of the keys below, or the name of a file in `models/` and `hardware/`, or a path to
+one (it has a slash, or ends in `.yaml`). A path in a file is relative to that file.
 
 Numbers are decimal; GB are 10^9 bytes. A key that is not below is refused, as is a value of another
 type or out of range; all that is wrong is reported at once, with its place. `--set key=value`
-overrides a key, as in `--set eplb.window_size=100`; a path in it is relative to the current directory.
+overrides a key, as in `--set eplb.window_size=100`; a path in it is relative to the current
+directory.
 
 This page is generated from the tables that the program reads files by.
 )";

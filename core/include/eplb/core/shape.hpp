@@ -35,7 +35,7 @@ inline constexpr std::int32_t kMaxExperts = 1 << 20;
 [[nodiscard]] std::int32_t nearest_legal_redundancy(const Shape& shape);
 
 /// kInvalidArgument if a count is out of range or slots do not divide over ranks; the message
-/// names the next legal redundancy, if there is one.
+/// names the nearest legal redundancy, if there is one.
 [[nodiscard]] Result<void> validate(const Shape& shape);
 
 }  // namespace eplb
