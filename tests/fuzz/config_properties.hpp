@@ -37,7 +37,7 @@ inline constexpr std::string_view kOverrideMark = "#!";
   const bool has_place = diagnostic.file.starts_with("--set ")
                              ? diagnostic.line == 0 && diagnostic.column == 0
                              : diagnostic.line >= 1 && diagnostic.column >= 1;
-  return is_printable && has_place && !diagnostic.message.empty() && line.size() < 4096;
+  return is_printable && has_place && !diagnostic.message.empty() && line.size() < 16384;
 }
 
 /// The diagnostics of the scenario itself stand first, by line and column.

@@ -37,11 +37,12 @@ TEST_CASE("experts of the shipped models have the published sizes, in MB") {
       {"kimi-k2", 44.05},        {"kimi-k3", 17.5},
       {"olmoe-1b-7b", 12.58},    {"qwen3-235b", 37.7}};
   std::vector<std::string> listed;
-  for (const auto& [name, expected] : megabytes) {
+  for (const auto& name_and_size : megabytes) {
+    const std::string& name = name_and_size.first;
     CAPTURE(name);
     const ModelOptions model = scenario_of({"model=" + name}).model;
     CHECK(static_cast<double>(bytes_per_expert(model)) / 1e6 ==
-          doctest::Approx(expected).epsilon(0.004));
+          doctest::Approx(name_and_size.second).epsilon(0.004));
     CHECK(model.name == name);
     listed.push_back(name);
   }

@@ -36,7 +36,7 @@ std::vector<double> read_mix(const Yaml& mix, const std::string& mix_key,
     const std::string key = mix_key + "." + child.key;
     double share = 0;
     if (ScalarError error = read_scalar(child, kShare, share); error.has_value()) {
-      reading.reject(child.at, key, std::move(*error));
+      reading.reject(child.at, key, *error);
       share = 1;  // Whatever it should be, the mix is not empty for that.
     }
     share_sum += share;

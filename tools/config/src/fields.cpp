@@ -16,7 +16,7 @@ void check_figure_sources(const Yaml& yaml, const std::string& key,
       continue;
     }
     if (ScalarError error = check_free_text(*texts[index]); error.has_value()) {
-      reading.reject(texts[index]->at, figure, std::move(*error));
+      reading.reject(texts[index]->at, figure, *error);
     }
   }
 }

@@ -60,7 +60,7 @@ void read_field(const Section& section, Fields<S> fields, const Field<S>& field,
     return std::nullopt;
   };
   if (ScalarError error = std::visit(read, field.member); error.has_value()) {
-    reading.reject(value->at, key, std::move(*error));
+    reading.reject(value->at, key, *error);
   }
 }
 

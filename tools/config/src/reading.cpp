@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "words.hpp"
+
 namespace eplb::config {
 namespace {
 
@@ -25,12 +27,13 @@ const Source& Reading::source(Position at) const {
   return sources_[static_cast<std::size_t>(at.source)];
 }
 
-void Reading::complain(Position at, std::string_view key, std::string message) {
-  problems_.push_back({.at = at, .key = std::string(key), .message = std::move(message)});
+void Reading::complain(Position at, std::string_view key, std::string_view message) {
+  // Keys and names come from files; nothing in them may be obeyed by a terminal.
+  problems_.push_back({.at = at, .key = escaped(key), .message = escaped(message)});
 }
 
-void Reading::reject(Position at, std::string_view key, std::string message) {
-  complain(at, key, std::move(message));
+void Reading::reject(Position at, std::string_view key, std::string_view message) {
+  complain(at, key, message);
   rejected_.emplace(key);
 }
 

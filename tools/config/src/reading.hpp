@@ -39,10 +39,10 @@ class Reading {
   [[nodiscard]] const Source& source(Position at) const;
 
   /// Something is wrong that makes no value unusable.
-  void complain(Position at, std::string_view key, std::string message);
+  void complain(Position at, std::string_view key, std::string_view message);
 
   /// The value of `key` is unusable: no rule may look at it, nor at what is below it.
-  void reject(Position at, std::string_view key, std::string message);
+  void reject(Position at, std::string_view key, std::string_view message);
 
   void note(std::string message) { notes_.push_back(std::move(message)); }
 

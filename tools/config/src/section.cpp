@@ -31,7 +31,7 @@ void complain_of_unknown(const Section& section, const std::string& key, const Y
     message = "belongs to the kind " + std::string(foreign->kind) + ", not to " +
               std::string(section.kind) + ", which takes " + join(allowed);
   }
-  reading.complain(value.key_at, section.key_of(key), std::move(message));
+  reading.complain(value.key_at, section.key_of(key), message);
 }
 
 /// A mapping of the section, or below it where keys have a dot.

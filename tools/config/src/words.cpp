@@ -11,6 +11,7 @@ namespace eplb::config {
 namespace {
 
 constexpr std::size_t kPrintedBytesMax = 60;
+constexpr std::size_t kListedMax = 30;
 /// No key or name of ours is longer; a longer word is near to none of them.
 constexpr std::size_t kComparedBytesMax = 64;
 
@@ -91,7 +92,7 @@ std::string printable(std::string_view text) {
 std::string join(std::span<const std::string_view> words) {
   std::string joined;
   for (const std::string_view word : words) {
-    joined += (joined.empty() ? "" : ", ") + std::string(word);
+    joined += (joined.empty() ? "" : ", ") + printable(word);
   }
   return joined;
 }
@@ -117,9 +118,15 @@ std::string unknown(std::string_view what, std::string_view word,
                     std::span<const std::string_view> candidates) {
   const std::string start = "unknown " + std::string(what) + ", ";
   if (const auto meant = nearest(word, candidates); meant.has_value()) {
-    return start + "did you mean " + std::string(*meant) + "?";
+    return start + "did you mean " + printable(*meant) + "?";
   }
-  return start + (candidates.empty() ? "none is known" : "allowed are " + join(candidates));
+  if (candidates.empty()) {
+    return start + "none is known";
+  }
+  const std::size_t listed = std::min(candidates.size(), kListedMax);
+  const std::size_t unlisted = candidates.size() - listed;
+  return start + "allowed are " + join(candidates.first(listed)) +
+         (unlisted > 0 ? " and " + std::to_string(unlisted) + " more" : "");
 }
 
 std::vector<std::string_view> views(std::span<const std::string> words) {

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::string_view kFileKey = "workload.routing.file";
 
-void reject_file(std::string message, Reading& reading) {
-  reading.reject(reading.position(kFileKey), kFileKey, std::move(message));
+void reject_file(std::string_view message, Reading& reading) {
+  reading.reject(reading.position(kFileKey), kFileKey, message);
 }
 
 /// What `read` makes of the file that the configuration names, if it can.

@@ -22,13 +22,9 @@ Position position_of_byte(const YamlText& input, std::size_t offset) {
           .column = 1 + static_cast<std::int32_t>(offset - line_start)};
 }
 
-/// yaml-cpp gives up far below its own limit of depth only where the builder has complained, and at
-/// the end of the text it does not know which bracket was left open; the builder does.
+/// At the end of the text yaml-cpp does not know which bracket was left open; the builder does.
 void complain_of_syntax(const YAML::Exception& error, const YamlText& input,
                         const YamlBuilder& builder, Reading& reading) {
-  if (builder.too_deep()) {
-    return;
-  }
   Position at{.source = input.source};
   if (!error.mark.is_null()) {
     at.line = error.mark.line + 1;
@@ -91,6 +87,9 @@ std::optional<Yaml> parse_yaml(const YamlText& input, Reading& reading) {
     }
   } catch (const YAML::Exception& error) {
     complain_of_syntax(error, input, builder, reading);
+    return std::nullopt;
+  } catch (const LimitExceeded& error) {
+    reading.reject(error.at(), input.key_prefix, error.what());
     return std::nullopt;
   }
   return std::move(builder).root();

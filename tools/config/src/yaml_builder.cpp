@@ -15,11 +15,6 @@ constexpr std::size_t kKeyBytesMax = 128;
 
 std::optional<Yaml> YamlBuilder::root() && {
   const Position start{.source = source_};
-  if (value_count_ > kValuesMax) {
-    reading_.reject(start, key_prefix_,
-                    "more than " + std::to_string(kValuesMax) + " keys and values");
-    return std::nullopt;
-  }
   if (!root_.has_value() || root_->kind == YamlKind::kNull) {
     reading_.reject(start, key_prefix_,
                     key_prefix_.empty() ? "the file is empty" : "must not be empty");
@@ -113,28 +108,17 @@ void YamlBuilder::refuse_tag(const YAML::Mark& mark, const std::string& tag) {
 
 void YamlBuilder::open(YamlKind kind, const YAML::Mark& mark, const std::string& tag) {
   if (ignores()) {
-    skipped_depth_ += skipped_depth_ > 0 ? 1 : 0;
     return;
   }
   refuse_tag(mark, tag);
   if (open_.size() >= kDepthMax) {
-    too_deep_ = true;
-    skipped_depth_ = 1;
-    reading_.reject(at(mark), path(),
-                    "nested deeper than " + std::to_string(kDepthMax) + " levels");
-    return;
+    throw LimitExceeded(at(mark), "nested deeper than " + std::to_string(kDepthMax) + " levels");
   }
   open_.push_back({.yaml = {.kind = kind, .at = at(mark)}});
 }
 
 void YamlBuilder::close() {
-  if (skipped_depth_ == 1) {
-    skipped_depth_ = 0;
-    add({.kind = YamlKind::kNull});
-    return;
-  }
   if (ignores()) {
-    skipped_depth_ -= skipped_depth_ > 0 ? 1 : 0;
     return;
   }
   Yaml yaml = std::move(open_.back().yaml);
@@ -144,7 +128,7 @@ void YamlBuilder::close() {
 
 void YamlBuilder::add(Yaml yaml) {
   if (++value_count_ > kValuesMax) {
-    return;
+    throw LimitExceeded(yaml.at, "more than " + std::to_string(kValuesMax) + " keys and values");
   }
   if (open_.empty()) {
     root_ = std::move(yaml);
@@ -166,7 +150,6 @@ void YamlBuilder::add(Yaml yaml) {
 }
 
 void YamlBuilder::add_key(Frame& mapping, const Yaml& key) {
-  const Yaml* first = find(mapping.yaml, key.text);
   mapping.key_at = key.at;
   mapping.key.reset();
   if (key.kind != YamlKind::kScalar) {
@@ -180,9 +163,13 @@ void YamlBuilder::add_key(Frame& mapping, const Yaml& key) {
     mapping.key = key.text;
   }
   mapping.awaits_value = true;
-  if (mapping.key.has_value() && first != nullptr) {
+  if (!mapping.key.has_value()) {
+    return;
+  }
+  const auto [first, is_new] = mapping.key_lines.emplace(key.text, key.at.line);
+  if (!is_new) {
     reading_.complain(key.at, path(),
-                      "duplicate key, first given in line " + std::to_string(first->key_at.line));
+                      "duplicate key, first given in line " + std::to_string(first->second));
     mapping.key.reset();
   }
 }

@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -14,18 +16,27 @@
 
 namespace eplb::config {
 
-/// Turns yaml-cpp's events into a Yaml, within bounds of depth and size.
+/// Ends the parsing of a text that is deeper or larger than any configuration.
+class LimitExceeded : public std::runtime_error {
+ public:
+  LimitExceeded(Position at, const std::string& message) : std::runtime_error(message), at_(at) {}
+
+  [[nodiscard]] Position at() const { return at_; }
+
+ private:
+  Position at_;
+};
+
+/// Turns yaml-cpp's events into a Yaml. Every event may throw LimitExceeded.
 class YamlBuilder final : public YAML::EventHandler {
  public:
   YamlBuilder(const YamlText& input, Reading& reading)
       : source_(input.source), key_prefix_(input.key_prefix), reading_(reading) {}
 
-  /// The document; none, after a complaint, if there was no content or too much.
+  /// The document; none, after a complaint, if it has no content.
   [[nodiscard]] std::optional<Yaml> root() &&;
 
   [[nodiscard]] std::int32_t document_count() const { return document_count_; }
-
-  [[nodiscard]] bool too_deep() const { return too_deep_; }
 
   /// Where the innermost list or mapping that is still open begins.
   [[nodiscard]] std::optional<Position> innermost_open() const;
@@ -53,9 +64,11 @@ class YamlBuilder final : public YAML::EventHandler {
     bool awaits_value = false;            ///< A mapping's key was read, its value not.
     std::optional<std::string> key = {};  ///< That key; none if it was refused.
     Position key_at = {};
+    std::map<std::string, std::int32_t> key_lines = {};  ///< Of all its keys so far.
   };
 
-  [[nodiscard]] bool ignores() const { return document_count_ > 1 || skipped_depth_ > 0; }
+  /// Of a second document only its being there matters.
+  [[nodiscard]] bool ignores() const { return document_count_ > 1; }
 
   [[nodiscard]] Position at(const YAML::Mark& mark) const;
 
@@ -75,8 +88,6 @@ class YamlBuilder final : public YAML::EventHandler {
   std::optional<Yaml> root_;
   std::int32_t document_count_ = 0;
   std::size_t value_count_ = 0;
-  std::size_t skipped_depth_ = 0;  ///< Lists and mappings open below the deepest that is kept.
-  bool too_deep_ = false;
 };
 
 }  // namespace eplb::config
