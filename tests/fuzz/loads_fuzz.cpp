@@ -7,6 +7,7 @@
 #include "eplb/core/assert.hpp"
 #include "format_properties.hpp"
 
+// NOLINTNEXTLINE(readability-identifier-naming): the name that libFuzzer calls.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(data, data + size);
   EPLB_ASSERT(eplb::fuzz::loads_hold(text));

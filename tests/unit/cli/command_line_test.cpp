@@ -109,6 +109,17 @@ TEST_CASE("a number must be whole, decimal and in range") {
   }
 }
 
+TEST_CASE("a number may be the least and the most of its range") {
+  for (const std::string good : {"1", "64", "007"}) {
+    CAPTURE(good);
+    auto parsed = parse({"--ranks", good});
+    REQUIRE(parsed.values.has_value());
+    CHECK(parsed.values->integer("ranks", {.min = 1, .max = 64}) == std::stoi(good));
+    std::ostringstream err;
+    CHECK_FALSE(parsed.values->report_problems({.out = err, .err = err}));
+  }
+}
+
 TEST_CASE("an absent option has its fallback, or is reported as missing") {
   auto parsed = parse({});
   REQUIRE(parsed.values.has_value());

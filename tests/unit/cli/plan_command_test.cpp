@@ -138,9 +138,9 @@ TEST_CASE("the hashed balancedness follows the rows of a step") {
 TEST_CASE("moves are counted from the current placement, and its JSON may be the plan's own") {
   const PlanRun run(kCounts);
   const std::string current =
-      run.write("current.json", R"({"physical_to_logical_map": [[3, 0, 1, 0, 1, 2]]})");
-  // Rank 0 lacks expert 2, rank 1 lacks expert 3.
-  CHECK(run.json(two_ranks_and({"--current", current}))["moved_experts"] == 2);
+      run.write("current.json", R"({"physical_to_logical_map": [[3, 0, 0, 0, 1, 2]]})");
+  // Rank 0 lacks experts 1 and 2, rank 1 lacks expert 3.
+  CHECK(run.json(two_ranks_and({"--current", current}))["moved_experts"] == 3);
 
   const std::string saved = run.path("plan.json");
   CHECK(run.plan(two_ranks_and({"--json", saved})).code == 0);
@@ -174,9 +174,9 @@ TEST_CASE("the table shows what the JSON holds, and names what moves are counted
             "placement (slot p holds p mod E)\n");
 
   const std::string current =
-      run.write("current.json", R"({"physical_to_logical_map": [[3, 0, 1, 0, 1, 2]]})");
+      run.write("current.json", R"({"physical_to_logical_map": [[3, 0, 0, 0, 1, 2]]})");
   CHECK(run.plan(two_ranks_and({"--current", current}))
-            .out.find("2  of 6 slots are new to their rank since " + current + "\n") !=
+            .out.find("3  of 6 slots are new to their rank since " + current + "\n") !=
         std::string::npos);
 }
 

@@ -170,7 +170,51 @@ Result<Planned> plan(const PlacementPolicy& policy, const PolicyProblem& problem
   return Planned{.placement = *std::move(placement), .plan_ms = elapsed.count()};
 }
 
-/// Plans and reports; a failure's message is complete.
+/// Plans and judges; a failure's message is complete.
+Result<PlanReport> make_report(const PlanOptions& options, const PlanInput& input,
+                               const PlacementPolicy& policy, const Streams& streams) {
+  const Shape& shape = input.shape;
+  const std::int32_t node_count = usable_node_count(options, streams);
+  const auto topology = Topology::create({.rank_count = shape.rank_count,
+                                          .ranks_per_node = shape.rank_count / node_count,
+                                          .ranks_per_domain = shape.rank_count});
+  if (!topology) {
+    return fail_usage(topology.error().message);
+  }
+  const PolicyProblem problem{
+      .shape = shape,
+      .topology = *topology,
+      .history = input.loads.windows,
+      .window_part_count = static_cast<std::int32_t>(input.loads.windows.size()),
+      .current = input.current.has_value() ? &*input.current : nullptr,
+      .costs = {}};
+  const Placement before = input.current.value_or(Placement::initial(shape));
+  auto planned = plan(policy, problem, before);
+  if (!planned) {
+    return tl::unexpected(std::move(planned).error());
+  }
+  const RealLoadMatrix load = window_load(problem);
+  const auto evaluation = evaluate_plan({.planned = planned->placement,
+                                         .before = before,
+                                         .load = load,
+                                         .rows_per_rank = options.rows_per_rank});
+  if (!evaluation) {
+    return fail_usage(evaluation.error().message);
+  }
+  return PlanReport{
+      .placement = std::move(planned->placement),
+      .evaluation = *evaluation,
+      .plan_ms = planned->plan_ms,
+      .has_load = load.sum() > 0,
+      .policy = options.policy,
+      .loads_file = options.loads_file,
+      .window_count = input.loads.windows.size(),
+      .node_count = node_count,
+      .rows_per_rank = options.rows_per_rank,
+      .before = options.current_file.value_or("the initial placement (slot p holds p mod E)")};
+}
+
+/// From the files to the report; a failure's message is complete.
 Result<void> plan_and_report(const PlanOptions& options, const PlacementPolicy& policy,
                              const Streams& streams) {
   auto json = JsonOutput::open(options.json_target, streams.out);
@@ -184,54 +228,17 @@ Result<void> plan_and_report(const PlanOptions& options, const PlacementPolicy& 
   if (!input) {
     return tl::unexpected(input.error());
   }
-  const Shape& shape = input->shape;
-  const std::int32_t node_count = usable_node_count(options, streams);
-  const auto topology = Topology::create({.rank_count = shape.rank_count,
-                                          .ranks_per_node = shape.rank_count / node_count,
-                                          .ranks_per_domain = shape.rank_count});
-  if (!topology) {
-    return fail_usage(topology.error().message);
+  const auto report = make_report(options, *input, policy, streams);
+  if (!report) {
+    return tl::unexpected(report.error());
   }
-  const PolicyProblem problem{
-      .shape = shape,
-      .topology = *topology,
-      .history = input->loads.windows,
-      .window_part_count = static_cast<std::int32_t>(input->loads.windows.size()),
-      .current = input->current.has_value() ? &*input->current : nullptr,
-      .costs = {}};
-  const Placement before = input->current.value_or(Placement::initial(shape));
-  progress.show("planning");
-  const auto planned = plan(policy, problem, before);
-  if (!planned) {
-    return tl::unexpected(planned.error());
-  }
-  const RealLoadMatrix load = window_load(problem);
-  progress.show("judging the placement");
-  const auto evaluation = evaluate_plan({.planned = planned->placement,
-                                         .before = before,
-                                         .load = load,
-                                         .rows_per_rank = options.rows_per_rank});
-  progress.clear();
-  if (!evaluation) {
-    return fail_usage(evaluation.error().message);
-  }
-  const PlanReport report{
-      .placement = planned->placement,
-      .evaluation = *evaluation,
-      .plan_ms = planned->plan_ms,
-      .policy = options.policy,
-      .loads_file = options.loads_file,
-      .window_count = input->loads.windows.size(),
-      .node_count = node_count,
-      .rows_per_rank = options.rows_per_rank,
-      .before = options.current_file.value_or("the initial placement (slot p holds p mod E)")};
-  if (load.sum() == 0) {
+  if (!report->has_load) {
     print_warning(streams, kName, "there is no load at all; the placement stays as it was");
   }
   if (!json->takes_standard_output()) {
-    print_plan(report, streams.out);
+    print_plan(*report, streams.out);
   }
-  return json->write(plan_json(report));
+  return json->write(plan_json(*report));
 }
 
 }  // namespace

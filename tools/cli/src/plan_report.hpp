@@ -13,9 +13,10 @@ namespace eplb::cli {
 
 /// All that `eplb plan` reports.
 struct PlanReport {
-  const Placement& placement;
+  Placement placement;
   PlanEvaluation evaluation;
   double plan_ms = 0;  ///< The policy's call alone; 0 where none was made.
+  bool has_load = true;
 
   // How it came about, for people.
   std::string policy;
