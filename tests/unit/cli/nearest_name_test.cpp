@@ -10,19 +10,6 @@
 namespace eplb::cli {
 namespace {
 
-TEST_CASE("edit distance counts insertions, deletions, replacements and exchanges") {
-  CHECK(edit_distance("", "") == 0);
-  CHECK(edit_distance("", "abc") == 3);
-  CHECK(edit_distance("abc", "") == 3);
-  CHECK(edit_distance("plan", "plan") == 0);
-  CHECK(edit_distance("plan", "plam") == 1);
-  CHECK(edit_distance("plan", "paln") == 1);
-  CHECK(edit_distance("plan", "lan") == 1);
-  CHECK(edit_distance("plan", "plaan") == 1);
-  CHECK(edit_distance("kitten", "sitting") == 3);
-  CHECK(edit_distance("ca", "abc") == 3);
-}
-
 TEST_CASE("the nearest name is named if a third of the text at most is wrong") {
   const std::vector<std::string> names{"--loads", "--ranks", "--redundant"};
   CHECK(did_you_mean("--rank", names) == "; did you mean '--ranks'?");

@@ -4,10 +4,8 @@
 
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <utility>
 
 #include "config_arguments.hpp"
-#include "eplb/cli/json_output.hpp"
 #include "eplb/cli/run.hpp"
 #include "eplb/core/options.hpp"
 #include "yaml_to_json.hpp"
@@ -18,8 +16,6 @@ namespace {
 constexpr std::string_view kName = "check";
 
 CommandSyntax syntax() {
-  std::vector<OptionSpec> options = config_options();
-  options.push_back(json_option());
   return {.name = kName,
           .usage = "CONFIG [options]",
           .about =
@@ -29,7 +25,7 @@ CommandSyntax syntax() {
               "  eplb check configs/gb200-dep32.yaml\n"
               "  eplb check configs/quickstart.yaml --set parallel.ranks=16",
           .positionals = {"CONFIG"},
-          .options = std::move(options)};
+          .options = config_options()};
 }
 
 /// What follows from a configuration, as comments above it.
@@ -57,23 +53,14 @@ nlohmann::ordered_json check_json(const config::ResolvedConfig& config) {
 }  // namespace
 
 ExitCode run_check(std::span<const std::string> arguments, const Streams& streams) {
-  auto values = parse_command_line(syntax(), arguments, streams);
-  if (!values) {
-    return values.error();
+  auto run = begin_config_run(syntax(), arguments, streams);
+  if (!run) {
+    return run.error();
   }
-  const auto config = load_config_argument(*values, kName, streams);
-  if (!config) {
-    return config.error();
+  if (!run->json.takes_standard_output()) {
+    print_resolved(run->config, streams.out);
   }
-  auto json = JsonOutput::open(values->text("json"), streams.out);
-  if (!json) {
-    print_error(streams, kName, json.error().message);
-    return ExitCode::kUsage;
-  }
-  if (!json->takes_standard_output()) {
-    print_resolved(*config, streams.out);
-  }
-  if (const auto written = json->write(check_json(*config)); !written) {
+  if (const auto written = run->json.write(check_json(run->config)); !written) {
     print_error(streams, kName, written.error().message);
     return ExitCode::kUsage;
   }

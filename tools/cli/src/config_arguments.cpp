@@ -1,9 +1,13 @@
 #include "config_arguments.hpp"
 
 #include <filesystem>
+#include <optional>
 #include <ostream>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
+#include "eplb/cli/option_values.hpp"
 #include "eplb/placement/registry.hpp"
 
 namespace eplb::cli {
@@ -27,6 +31,18 @@ std::vector<std::filesystem::path> config_dirs(const OptionValues& values) {
   return dirs;
 }
 
+config::LoadOptions load_options(const OptionValues& values) {
+  config::LoadOptions options{
+      .config_dirs = config_dirs(values), .overrides = {}, .policy_names = {}};
+  for (const std::string& override_text : values.texts("set")) {
+    options.overrides.push_back(override_text);
+  }
+  for (const std::string_view policy : placement::policy_names()) {
+    options.policy_names.emplace_back(policy);
+  }
+  return options;
+}
+
 }  // namespace
 
 std::vector<OptionSpec> config_options() {
@@ -38,25 +54,23 @@ std::vector<OptionSpec> config_options() {
            .value_name = "DIR",
            .help = "where the names of models and hardware are sought, in models/ and hardware/; "
                    "without it ./configs, then what is installed",
-           .repeatable = true}};
+           .repeatable = true},
+          json_option()};
 }
 
-tl::expected<config::ResolvedConfig, ExitCode> load_config_argument(OptionValues& values,
-                                                                    std::string_view command,
-                                                                    const Streams& streams) {
-  const std::string file = values.required_text("CONFIG");
-  if (values.report_problems(streams)) {
+tl::expected<ConfigRun, ExitCode> begin_config_run(const CommandSyntax& syntax,
+                                                   std::span<const std::string> arguments,
+                                                   const Streams& streams) {
+  auto values = parse_command_line(syntax, arguments, streams);
+  if (!values) {
+    return tl::unexpected(values.error());
+  }
+  const std::string file = values->required_text("CONFIG");
+  const std::optional<std::string> json_target = values->text("json");
+  if (values->report_problems(streams)) {
     return tl::unexpected(ExitCode::kUsage);
   }
-  config::LoadOptions options{
-      .config_dirs = config_dirs(values), .overrides = {}, .policy_names = {}};
-  for (const std::string& override_text : values.texts("set")) {
-    options.overrides.push_back(override_text);
-  }
-  for (const std::string_view policy : placement::policy_names()) {
-    options.policy_names.emplace_back(policy);
-  }
-  config::LoadResult loaded = config::load_config(file, options);
+  config::LoadResult loaded = config::load_config(file, load_options(*values));
   if (!loaded) {
     for (const config::Diagnostic& diagnostic : loaded.error()) {
       streams.err << to_string(diagnostic) << '\n';
@@ -64,9 +78,14 @@ tl::expected<config::ResolvedConfig, ExitCode> load_config_argument(OptionValues
     return tl::unexpected(ExitCode::kUsage);
   }
   for (const std::string& note : loaded->notes) {
-    print_warning(streams, command, note);
+    print_warning(streams, syntax.name, note);
   }
-  return *std::move(loaded);
+  auto json = JsonOutput::open(json_target, streams.out);
+  if (!json) {
+    print_error(streams, syntax.name, json.error().message);
+    return tl::unexpected(ExitCode::kUsage);
+  }
+  return ConfigRun{.file = file, .config = *std::move(loaded), .json = *std::move(json)};
 }
 
 }  // namespace eplb::cli

@@ -1,21 +1,31 @@
 #pragma once
 
+#include <span>
+#include <string>
 #include <tl/expected.hpp>
 #include <vector>
 
 #include "eplb/cli/command.hpp"
 #include "eplb/cli/command_line.hpp"
-#include "eplb/cli/option_values.hpp"
+#include "eplb/cli/json_output.hpp"
 #include "eplb/config/config.hpp"
 
 namespace eplb::cli {
 
-/// The options of every command that takes a CONFIG: where names are sought, what is overridden.
+/// The options of every command that takes a CONFIG: where names are sought, what is overridden,
+/// where the result goes.
 [[nodiscard]] std::vector<OptionSpec> config_options();
 
-/// Reads the CONFIG that `values` name and prints its notes. The failing branch is what the command
-/// returns at once; all that is wrong is on `err` then.
-[[nodiscard]] tl::expected<config::ResolvedConfig, ExitCode> load_config_argument(
-    OptionValues& values, std::string_view command, const Streams& streams);
+/// What every command that takes a CONFIG begins with.
+struct ConfigRun {
+  std::string file;  ///< The CONFIG, as it was named.
+  config::ResolvedConfig config;
+  JsonOutput json;
+};
+
+/// Reads the command line and the CONFIG on it, and prints the configuration's notes. The failing
+/// branch is what the command returns at once; all that is wrong is on `err` then.
+[[nodiscard]] tl::expected<ConfigRun, ExitCode> begin_config_run(
+    const CommandSyntax& syntax, std::span<const std::string> arguments, const Streams& streams);
 
 }  // namespace eplb::cli

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "config_arguments.hpp"
-#include "eplb/cli/json_output.hpp"
 #include "eplb/cli/progress.hpp"
 #include "eplb/placement/registry.hpp"
 #include "sim_report.hpp"
@@ -20,8 +19,6 @@ namespace {
 constexpr std::string_view kName = "sim";
 
 CommandSyntax syntax() {
-  std::vector<OptionSpec> options = config_options();
-  options.push_back(json_option());
   return {.name = kName,
           .usage = "CONFIG [options]",
           .about =
@@ -32,7 +29,7 @@ CommandSyntax syntax() {
               "  eplb sim configs/quickstart.yaml\n"
               "  eplb sim configs/gb200-dep32.yaml --set eplb.policy=trtllm --json out.json",
           .positionals = {"CONFIG"},
-          .options = std::move(options)};
+          .options = config_options()};
 }
 
 using Clock = std::chrono::steady_clock;
@@ -105,31 +102,23 @@ Result<SimReport> simulate_all(const config::ResolvedConfig& config, const std::
 }  // namespace
 
 ExitCode run_sim(std::span<const std::string> arguments, const Streams& streams) {
-  auto values = parse_command_line(syntax(), arguments, streams);
-  if (!values) {
-    return values.error();
-  }
-  const auto config = load_config_argument(*values, kName, streams);
-  if (!config) {
-    return config.error();
+  auto run = begin_config_run(syntax(), arguments, streams);
+  if (!run) {
+    return run.error();
   }
   const auto refuse = [&](const Error& error) {
     print_error(streams, kName, error.message);
     return error.code == ErrorCode::kResourceExhausted ? ExitCode::kNotPossibleHere
                                                        : ExitCode::kUsage;
   };
-  auto json = JsonOutput::open(values->text("json"), streams.out);
-  if (!json) {
-    return refuse(json.error());
-  }
-  const auto report = simulate_all(*config, values->required_text("CONFIG"), streams);
+  const auto report = simulate_all(run->config, run->file, streams);
   if (!report) {
     return refuse(report.error());
   }
-  if (!json->takes_standard_output()) {
+  if (!run->json.takes_standard_output()) {
     print_sim(*report, streams.out);
   }
-  const auto written = json->write(sim_json(*report));
+  const auto written = run->json.write(sim_json(*report));
   return written ? ExitCode::kDone : refuse(written.error());
 }
 

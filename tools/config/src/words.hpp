@@ -18,11 +18,6 @@ namespace eplb::config {
 /// `a, b, c`.
 [[nodiscard]] std::string join(std::span<const std::string_view> words);
 
-/// The candidate that `word` was most likely meant to be: the fewest edits away, the first of
-/// several, none if that is more than a third of the word.
-[[nodiscard]] std::optional<std::string_view> nearest(std::string_view word,
-                                                      std::span<const std::string_view> candidates);
-
 /// `unknown <what>, did you mean x?`, or what is allowed where nothing is near.
 [[nodiscard]] std::string unknown(std::string_view what, std::string_view word,
                                   std::span<const std::string_view> candidates);

@@ -6,10 +6,6 @@
 
 namespace eplb::cli {
 
-/// Least number of single characters to insert, delete or replace, or of neighbours to exchange, to
-/// make one text of the other.
-[[nodiscard]] std::size_t edit_distance(std::string_view left, std::string_view right);
-
 /// "; did you mean 'NAME'?" with the name nearest to what was given, the first of equals; empty if
 /// none is near enough to be a slip.
 [[nodiscard]] std::string did_you_mean(std::string_view given, std::span<const std::string> names);
