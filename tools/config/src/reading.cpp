@@ -1,7 +1,6 @@
 #include "reading.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -46,29 +45,27 @@ Position Reading::position(std::string_view key) const {
   return {};
 }
 
-Position Reading::latest(std::initializer_list<std::string_view> keys) const {
-  std::vector<std::pair<std::string_view, Position>> written;
+WrittenKey Reading::latest(std::initializer_list<std::string_view> keys) const {
+  std::vector<WrittenKey> written;
   for (const std::string_view key : keys) {
     if (const auto found = positions_.find(key); found != positions_.end()) {
-      written.emplace_back(key, found->second);
+      written.push_back({.key = key, .at = found->second});
     }
   }
-  const bool one_source = std::ranges::all_of(written, [&](const auto& key_and_position) {
-    return key_and_position.second.source == written.front().second.source;
+  if (written.empty()) {
+    return {.key = *keys.begin(), .at = position(*keys.begin())};
+  }
+  const bool one_source = std::ranges::all_of(
+      written, [&](const WrittenKey& one) { return one.at.source == written.front().at.source; });
+  if (!one_source) {
+    for (WrittenKey& one : written) {
+      const bool included = source(one.at).kind == SourceKind::kIncluded;
+      one.at = included ? position(one.key.substr(0, one.key.find('.'))) : one.at;
+    }
+  }
+  return *std::ranges::max_element(written, {}, [&](const WrittenKey& one) {
+    return std::tuple(one.at.source, one.at.line, one.at.column);
   });
-  const auto order = [&](Position at) {
-    return std::tuple(source(at).kind, at.source, at.line, at.column);
-  };
-  std::optional<Position> latest;
-  for (auto [key, at] : written) {
-    if (!one_source && source(at).kind == SourceKind::kIncluded) {
-      at = position(key.substr(0, key.find('.')));
-    }
-    if (!latest.has_value() || order(*latest) < order(at)) {
-      latest = at;
-    }
-  }
-  return latest.value_or(position(*keys.begin()));
 }
 
 bool Reading::sound(std::initializer_list<std::string_view> keys) const {

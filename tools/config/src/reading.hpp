@@ -29,6 +29,12 @@ struct Position {
   std::int32_t column = 1;
 };
 
+/// A key and where it was written.
+struct WrittenKey {
+  std::string_view key;
+  Position at;
+};
+
 /// What one load has found so far: the sources, where each key was written, and what is wrong.
 /// Keys are dotted from the root of the scenario, wherever they were written.
 class Reading {
@@ -53,10 +59,11 @@ class Reading {
   /// Where `key` was written; if it was not, its section; failing that, the scenario's start.
   [[nodiscard]] Position position(std::string_view key) const;
 
-  /// The latest position of these keys: an override is later than the scenario, which is later than
-  /// the files that it includes. Where files disagree with one another or with the scenario, the
-  /// place that chose the file counts, since that is what a person would change.
-  [[nodiscard]] Position latest(std::initializer_list<std::string_view> keys) const;
+  /// The one of these keys that was written last: an override is later than the scenario, which is
+  /// later than the files that it includes. Where files disagree with one another or with the
+  /// scenario, the place that chose the file counts, since that is what a person would change. The
+  /// first key, with its section's position, if none was written.
+  [[nodiscard]] WrittenKey latest(std::initializer_list<std::string_view> keys) const;
 
   /// Neither these keys nor a section above them was rejected.
   [[nodiscard]] bool sound(std::initializer_list<std::string_view> keys) const;

@@ -17,6 +17,7 @@ namespace {
 constexpr std::string_view kExperts = "model.logical_experts";
 constexpr std::string_view kRanks = "parallel.ranks";
 constexpr std::string_view kRanksPerNode = "parallel.ranks_per_node";
+constexpr std::string_view kEnabled = "eplb.enabled";
 constexpr std::string_view kRedundancy = "eplb.num_redundant_experts";
 constexpr std::string_view kWindowSize = "eplb.window_size";
 constexpr std::string_view kWindowParts = "eplb.window_parts";
@@ -29,10 +30,19 @@ constexpr std::int64_t kAssignmentsMax = std::numeric_limits<std::int32_t>::max(
 
 using Keys = std::initializer_list<std::string_view>;
 
-/// Rejects the first of `keys`, at the latest position of them all, if all are sound and `broken`.
+/// If it is broken and all keys are sound: rejects the first of them, which the message is about,
+/// at the place of the one that was written last.
 void rule(bool broken, Keys keys, const std::string& message, Reading& reading) {
   if (broken && reading.sound(keys)) {
-    reading.reject(reading.latest(keys), *keys.begin(), message);
+    reading.reject(reading.latest(keys).at, *keys.begin(), message);
+  }
+}
+
+/// A rule whose message is about all keys alike: rejects the one that was written last.
+void joint_rule(bool broken, Keys keys, const std::string& message, Reading& reading) {
+  if (broken && reading.sound(keys)) {
+    const WrittenKey last = reading.latest(keys);
+    reading.reject(last.at, last.key, message);
   }
 }
 
@@ -63,18 +73,18 @@ std::string redundancy_advice(const Shape& shape, bool eplb_enabled) {
 
 void check_parallel(const sim::Scenario& scenario, Reading& reading) {
   const ParallelOptions& parallel = scenario.parallel;
-  if (!reading.sound({kRanks})) {
+  if (!reading.sound({kRanks, kEnabled})) {
     return;
   }
   const Shape shape = shape_of(scenario.model, parallel, scenario.eplb);
-  rule(scenario.eplb.enabled && parallel.ranks == 1, {kRanks, "eplb.enabled"},
+  rule(scenario.eplb.enabled && parallel.ranks == 1, {kRanks, kEnabled},
        "one rank has nothing to balance; use more ranks or set eplb.enabled to false", reading);
-  rule(shape.slot_count() % parallel.ranks != 0, {kRedundancy, kExperts, kRanks, "eplb.enabled"},
-       std::to_string(shape.expert_count) + " experts + " +
-           std::to_string(shape.redundant_slot_count) + " redundant do not divide over " +
-           std::to_string(parallel.ranks) + " ranks" +
-           redundancy_advice(shape, scenario.eplb.enabled),
-       reading);
+  joint_rule(shape.slot_count() % parallel.ranks != 0, {kRedundancy, kExperts, kRanks},
+             std::to_string(shape.expert_count) + " experts + " +
+                 std::to_string(shape.redundant_slot_count) + " redundant do not divide over " +
+                 std::to_string(parallel.ranks) + " ranks" +
+                 redundancy_advice(shape, scenario.eplb.enabled),
+             reading);
   rule(parallel.ranks_per_node > scenario.hardware.gpus_per_node,
        {kRanksPerNode, "hardware.gpus_per_node"},
        at_most("hardware.gpus_per_node", scenario.hardware.gpus_per_node, parallel.ranks_per_node),
@@ -92,19 +102,19 @@ void check_serving(const sim::Scenario& scenario, Reading& reading) {
   const std::int64_t assignments = std::int64_t{scenario.parallel.ranks} *
                                    serving.requests_per_rank * serving.tokens_per_request *
                                    scenario.model.top_k;
-  rule(assignments > kAssignmentsMax,
-       {"serving.requests_per_rank", "serving.tokens_per_request", kRanks, "model.top_k"},
-       "a step has " + std::to_string(assignments) +
-           " assignments (ranks x requests x tokens x top_k), at most " +
-           std::to_string(kAssignmentsMax) + " can be counted",
-       reading);
+  joint_rule(assignments > kAssignmentsMax,
+             {"serving.requests_per_rank", "serving.tokens_per_request", kRanks, "model.top_k"},
+             "a step has " + std::to_string(assignments) +
+                 " assignments (ranks x requests x tokens x top_k), at most " +
+                 std::to_string(kAssignmentsMax) + " can be counted",
+             reading);
 }
 
 void check_arithmetic(const sim::Scenario& scenario, Reading& reading) {
   const WeightFormat format = scenario.model.weight_format;
   const std::string reason =
       format == WeightFormat::kNvfp4 ? "fp4_tflops and fp8_tflops are both 0" : "fp8_tflops is 0";
-  rule(
+  joint_rule(
       sim::arithmetic_tflops(scenario.hardware, format) <= 0,
       {"model.weight_format", "hardware.bf16_tflops", "hardware.fp8_tflops", "hardware.fp4_tflops"},
       "the hardware cannot compute with these weights: " + reason, reading);
@@ -132,20 +142,23 @@ std::string gigabytes(double bytes) {
 /// Refuses what would exhaust memory: the window's ring and the parts shown to a policy (core), and
 /// the layer maps, whose width grows with the redundancy.
 void check_memory(const sim::Scenario& scenario, Reading& reading) {
+  if (!reading.sound({kEnabled})) {
+    return;
+  }
   const Shape shape = shape_of(scenario.model, scenario.parallel, scenario.eplb);
   const double cells = static_cast<double>(shape.layer_count) * shape.expert_count;
   const double window_bytes =
       cells * (4.0 * scenario.eplb.window_size + 8.0 * scenario.eplb.history_parts);
   const double map_bytes = cells * 4.0 * (shape.redundant_slot_count + 2);
-  rule(scenario.eplb.enabled && window_bytes > kBytesMax,
-       {kWindowSize, kHistoryParts, kExperts, "model.moe_layers", "eplb.enabled"},
-       "the load window would take " + gigabytes(window_bytes) + ", at most " +
-           gigabytes(kBytesMax) + " is allowed; use a smaller window_size or history_parts",
-       reading);
-  rule(map_bytes > kBytesMax, {kRedundancy, kExperts, "model.moe_layers"},
-       "the layer maps would take " + gigabytes(map_bytes) + ", at most " + gigabytes(kBytesMax) +
-           " is allowed; use fewer redundant experts",
-       reading);
+  joint_rule(scenario.eplb.enabled && window_bytes > kBytesMax,
+             {kWindowSize, kHistoryParts, kExperts, "model.moe_layers"},
+             "the load window would take " + gigabytes(window_bytes) + ", at most " +
+                 gigabytes(kBytesMax) + " is allowed; use a smaller window_size or history_parts",
+             reading);
+  joint_rule(map_bytes > kBytesMax, {kRedundancy, kExperts, "model.moe_layers"},
+             "the layer maps would take " + gigabytes(map_bytes) + ", at most " +
+                 gigabytes(kBytesMax) + " is allowed; use fewer redundant experts",
+             reading);
 }
 
 void add_notes(const sim::Scenario& scenario, Reading& reading) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <system_error>
 
 #include "text_check.hpp"
@@ -180,7 +179,7 @@ ScalarError read_scalar(const Yaml& yaml, const Range& range, double& out) {
   if (!convert(yaml.text, value) || !contains(range, value)) {
     return outside(range, yaml);
   }
-  out = value + 0.0;  // -0 becomes 0, which reads back as it prints.
+  out = value;
   return std::nullopt;
 }
 
