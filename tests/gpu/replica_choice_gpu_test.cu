@@ -87,15 +87,15 @@ class Draw {
 
 /// All combinations of the values at which 32-bit arithmetic wraps or a count degenerates.
 void add_corners(std::vector<Case>& cases) {
-  constexpr std::array<std::uint32_t, 6> edges{
+  constexpr std::array<std::uint32_t, 6> kEdges{
       0U, 1U, 0x7FFFFFFFU, 0x80000000U, kUint32Max - 1U, kUint32Max};
-  constexpr std::array<std::uint32_t, 8> counts{0U,  1U,    2U,          3U,
-                                                33U, 1024U, 0x80000001U, kUint32Max};
-  for (const std::uint32_t row : edges) {
-    for (const std::uint32_t rank : edges) {
-      for (const std::uint32_t layer : edges) {
-        for (const std::uint32_t expert : edges) {
-          for (const std::uint32_t count : counts) {
+  constexpr std::array<std::uint32_t, 8> kCounts{0U,  1U,    2U,          3U,
+                                                 33U, 1024U, 0x80000001U, kUint32Max};
+  for (const std::uint32_t row : kEdges) {
+    for (const std::uint32_t rank : kEdges) {
+      for (const std::uint32_t layer : kEdges) {
+        for (const std::uint32_t expert : kEdges) {
+          for (const std::uint32_t count : kCounts) {
             cases.push_back({{row, rank, layer, expert}, count});
           }
         }
@@ -125,8 +125,8 @@ std::vector<Choices> run_on_device(const std::vector<Case>& cases) {
           "cudaMemcpy to the device");
   // Poison, so that an answer the kernel never wrote cannot pass for a choice.
   require(cudaMemset(device_choices.data(), 0xA5, cases.size() * sizeof(Choices)), "cudaMemset");
-  constexpr std::uint32_t block_size = 256;
-  choose_on_device<<<(case_count + block_size - 1) / block_size, block_size>>>(
+  constexpr std::uint32_t kBlockSize = 256;
+  choose_on_device<<<(case_count + kBlockSize - 1) / kBlockSize, kBlockSize>>>(
       device_cases.data(), device_choices.data(), case_count);
   require(cudaGetLastError(), "choose_on_device");
   std::vector<Choices> choices(cases.size());
@@ -158,18 +158,18 @@ std::uint32_t count_differences(const std::vector<Case>& cases,
 
 /// The published sequence of the hash for 16 replicas, on the device.
 std::uint32_t count_unpublished() {
-  constexpr std::array<std::uint32_t, 16> published{0, 9, 2,  11, 4,  13, 6,  15,
-                                                    8, 1, 10, 3,  12, 5,  14, 7};
+  constexpr std::array<std::uint32_t, 16> kPublished{0, 9, 2,  11, 4,  13, 6,  15,
+                                                     8, 1, 10, 3,  12, 5,  14, 7};
   std::vector<Case> cases;
-  for (std::uint32_t row = 0; row < published.size(); ++row) {
+  for (std::uint32_t row = 0; row < kPublished.size(); ++row) {
     cases.push_back({{row, 0, 0, 0}, 16});
   }
   const std::vector<Choices> choices = run_on_device(cases);
   std::uint32_t differences = 0;
-  for (std::size_t row = 0; row < published.size(); ++row) {
-    if (choices[row].hashed != published[row]) {
+  for (std::size_t row = 0; row < kPublished.size(); ++row) {
+    if (choices[row].hashed != kPublished[row]) {
       std::fprintf(stderr, "row %zu of 16 replicas: published %u, the device picks %u\n", row,
-                   published[row], choices[row].hashed);
+                   kPublished[row], choices[row].hashed);
       ++differences;
     }
   }

@@ -8,9 +8,9 @@ namespace eplb::test {
 namespace {
 
 bool is_group(std::string_view heading) {
-  constexpr std::array<std::string_view, 7> groups{"Added", "Changed",  "Deprecated", "Removed",
-                                                   "Fixed", "Security", "Performance"};
-  return std::ranges::find(groups, heading) != groups.end();
+  constexpr std::array<std::string_view, 7> kGroups{"Added", "Changed",  "Deprecated", "Removed",
+                                                    "Fixed", "Security", "Performance"};
+  return std::ranges::find(kGroups, heading) != kGroups.end();
 }
 
 /// `[0.1.0] - 2026-01-31` or `[0.1.0] - unreleased`: the version, or nothing if it is no such.

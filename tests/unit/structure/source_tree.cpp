@@ -88,9 +88,9 @@ bool has_extension(std::string_view path, std::span<const std::string_view> exte
 }
 
 bool is_ours(std::string_view path) {
-  constexpr std::array<std::string_view, 8> others{
+  constexpr std::array<std::string_view, 8> kOthers{
       ".cmake", ".cmake.in", "CMakeLists.txt", ".md", ".sh", ".yaml", ".ci/run", "Presets.json"};
-  return is_cpp(path) || has_extension(path, others);
+  return is_cpp(path) || has_extension(path, kOthers);
 }
 
 bool is_skipped_folder(const fs::path& folder) {
