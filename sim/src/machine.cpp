@@ -1,15 +1,27 @@
 #include "eplb/sim/machine.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace eplb::sim {
+namespace {
+
+/// A domain holds whole nodes, and each of them as many ranks as the run puts on a node.
+std::int32_t ranks_per_domain(const HardwareOptions& hardware, const ParallelOptions& parallel) {
+  const std::int64_t ranks =
+      std::int64_t{hardware.gpus_per_domain} * parallel.ranks_per_node / hardware.gpus_per_node;
+  return static_cast<std::int32_t>(std::max<std::int64_t>(1, ranks));
+}
+
+}  // namespace
 
 // NOTE [units]: 1 GB/s is 1 byte/ns, and 1 TFLOP/s is 1000 FLOP/ns.
 
 Result<Topology> topology_of(const HardwareOptions& hardware, const ParallelOptions& parallel) {
   return Topology::create({.rank_count = parallel.ranks,
                            .ranks_per_node = parallel.ranks_per_node,
-                           .ranks_per_domain = hardware.gpus_per_domain});
+
+                           .ranks_per_domain = ranks_per_domain(hardware, parallel)});
 }
 
 std::int32_t tensors_per_expert(WeightFormat format) {
@@ -22,7 +34,7 @@ ExpertLayerCost expert_layer_cost(const ModelOptions& model, const HardwareOptio
   const double row_out_bytes = 2.0;
   const double row_bytes = (row_in_bytes + row_out_bytes) * model.hidden;
   // Picks fall on ranks of all domains alike, so this share of a rank's rows comes by the network.
-  const double domain_ranks = std::min(hardware.gpus_per_domain, parallel.ranks);
+  const double domain_ranks = std::min(ranks_per_domain(hardware, parallel), parallel.ranks);
   const double network_share = 1 - domain_ranks / parallel.ranks;
   const double nvlink_ns = row_bytes * (1 - network_share) / hardware.nvlink_bandwidth_gb_per_s;
   const double network_ns =

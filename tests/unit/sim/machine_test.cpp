@@ -29,6 +29,17 @@ TEST_CASE("over two domains the network is the longer way") {
   CHECK(cost.ns_per_assignment == doctest::Approx(50));
 }
 
+TEST_CASE("with fewer ranks on a node than it has GPUs, a domain holds fewer ranks too") {
+  Scenario s = test::small_scenario();
+  s.parallel = {.ranks = 4, .ranks_per_node = 1};
+  const Topology topology = topology_of(s.hardware, s.parallel).value();
+  CHECK(topology.node_count() == 4);
+  CHECK(topology.domain_count() == 2);
+  // As over two domains of two ranks: half of the rows come by the network.
+  CHECK(expert_layer_cost(s.model, s.hardware, s.parallel).ns_per_assignment ==
+        doctest::Approx(50));
+}
+
 TEST_CASE("the topology puts consecutive ranks on nodes and domains") {
   Scenario s = test::small_scenario();
   s.parallel = {.ranks = 6, .ranks_per_node = 2};
