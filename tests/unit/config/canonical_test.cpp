@@ -55,7 +55,7 @@ TEST_CASE("the canonical text has every key, in the order of the schema") {
         "  peer_copy_start_us: 2.65\n"
         "  network_copy_bandwidth_gb_per_s: 44\n"
         "  network_copy_start_us: 10\n"
-        "  plan_us_per_layer: 35\n"
+        "  plan_us_per_layer: 15\n"
         "parallel:\n"
         "  ranks: 4\n"
         "  ranks_per_node: 8\n"
