@@ -27,13 +27,24 @@ std::int64_t allocation_count() {
 
 }  // namespace eplb::test
 
-// Replaces the program's allocation functions, which the standard allows a program to do.
+// Replaces the program's allocation functions, which the standard allows a program to do: all that
+// these deletes may be given memory of, or a sanitizer sees two allocators mixed.
 void* operator new(std::size_t size) {
   return counted_allocation(size);
 }
 
 void* operator new[](std::size_t size) {
   return counted_allocation(size);
+}
+
+void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
+  ++allocations;
+  return std::malloc(size > 0 ? size : 1);
+}
+
+void* operator new[](std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
+  ++allocations;
+  return std::malloc(size > 0 ? size : 1);
 }
 
 void operator delete(void* memory) noexcept {
