@@ -65,7 +65,7 @@ void check_all_pairs(const std::vector<LayerPlacement>& placements) {
 }
 
 TEST_CASE("the odometer counts every placement once") {
-  constexpr Shape shape{
+  const Shape shape{
       .layer_count = 1, .expert_count = 3, .redundant_slot_count = 3, .rank_count = 3};
   // Six slots onto three experts, all of them used: 3^6 - 3 x 2^6 + 3; with empty slots
   // 4^6 - 3 x 3^6 + 3 x 2^6 - 1.
