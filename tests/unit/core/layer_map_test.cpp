@@ -50,7 +50,7 @@ TEST_CASE("an expert's replicas are its slots, replica 0 in the lowest") {
 }
 
 TEST_CASE("one expert may take every redundant slot: the width is R + 1") {
-  constexpr Shape shape{
+  const Shape shape{
       .layer_count = 1, .expert_count = 2, .redundant_slot_count = 4, .rank_count = 3};
   CHECK(LayerMap::slots_width(shape) == 5);
   const LayerMap map = LayerMap::from(layer_placement(shape, {1, 1, 0, 1, 1, 1}));
@@ -58,14 +58,14 @@ TEST_CASE("one expert may take every redundant slot: the width is R + 1") {
 }
 
 TEST_CASE("without redundancy the width is one slot") {
-  constexpr Shape shape{
+  const Shape shape{
       .layer_count = 1, .expert_count = 4, .redundant_slot_count = 0, .rank_count = 2};
   CHECK(blocks_of(LayerMap::from(layer_placement(shape, {2, 0, 3, 1}))) ==
         Entries{1, 1, 1, 3, 1, 0, 1, 2});
 }
 
 TEST_CASE("empty slots appear in no expert's list") {
-  constexpr Shape shape{
+  const Shape shape{
       .layer_count = 1, .expert_count = 2, .redundant_slot_count = 4, .rank_count = 3};
   const LayerMap map = LayerMap::from(layer_placement(shape, {-1, 0, 1, 0, -1, -1}));
   CHECK(blocks_of(map) == Entries{2, 1, 3, -1, -1, -1, 1, 2, -1, -1, -1, -1});

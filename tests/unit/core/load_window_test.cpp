@@ -137,7 +137,7 @@ TEST_CASE("the age of a step counts from the newest recorded one, also before th
 }
 
 TEST_CASE("counts up to 2^31 - 1 are recorded exactly and summed in 64 bits") {
-  constexpr std::int64_t largest = std::numeric_limits<std::int32_t>::max();
+  const std::int64_t largest = std::numeric_limits<std::int32_t>::max();
   LoadWindow window = window_of(4, 1);
   for (int step = 0; step < 4; ++step) {
     REQUIRE(window.record(one_count(largest)).has_value());

@@ -129,7 +129,7 @@ TEST_CASE("a slot that empties needs nothing, and one that was empty receives") 
 }
 
 TEST_CASE("only the layers that change are in a plan, ascending") {
-  constexpr Shape shape{
+  const Shape shape{
       .layer_count = 4, .expert_count = 2, .redundant_slot_count = 0, .rank_count = 2};
   const Placement before = Placement::initial(shape);
   const Placement after = placement(shape, {{0, 1}, {1, 0}, {0, 1}, {1, 0}});
@@ -143,7 +143,7 @@ TEST_CASE("only the layers that change are in a plan, ascending") {
 }
 
 TEST_CASE("a layer that only empties a slot is in the plan, for its map must be published") {
-  constexpr Shape shape{
+  const Shape shape{
       .layer_count = 1, .expert_count = 2, .redundant_slot_count = 2, .rank_count = 2};
   const MigrationPlan changed =
       plan_migration(placement(shape, {{0, 1, 1, 0}}), placement(shape, {{0, 1, 1, -1}}));

@@ -129,7 +129,7 @@ TEST_CASE("placements differ if a slot or the shape differs") {
 }
 
 TEST_CASE("duplicates are the further copies of an expert on one rank") {
-  constexpr Shape shape{
+  const Shape shape{
       .layer_count = 2, .expert_count = 2, .redundant_slot_count = 6, .rank_count = 2};
   // Rank 0 holds expert 0 three times, rank 1 holds two of each; empty slots duplicate nothing.
   CHECK(duplicate_count(
@@ -139,7 +139,7 @@ TEST_CASE("duplicates are the further copies of an expert on one rank") {
 }
 
 TEST_CASE("moved experts are the slots whose expert is new on its rank") {
-  constexpr Shape shape{
+  const Shape shape{
       .layer_count = 2, .expert_count = 3, .redundant_slot_count = 3, .rank_count = 2};
   const Placement before = placement(shape, {{0, 1, 1, 2, 0, 0}, {0, 1, 2, 0, 1, 2}});
   CHECK(moved_expert_count(before, before) == 0);

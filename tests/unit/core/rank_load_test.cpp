@@ -97,7 +97,7 @@ TEST_CASE("with one row a rank the hash sends everything to replica 0") {
 TEST_CASE("replica k is the expert's k-th slot in ascending order") {
   RealLoadMatrix load = RealLoadMatrix::Zero(1, 1);
   load(0, 0) = 8;
-  constexpr Shape shape{
+  const Shape shape{
       .layer_count = 1, .expert_count = 1, .redundant_slot_count = 2, .rank_count = 3};
   ReplicaShares shares = hashed(8);
   RealLoadMatrix expected(1, 3);
@@ -116,7 +116,7 @@ TEST_CASE("shares stay where they are while shares of other counts are asked for
 }
 
 TEST_CASE("a placement without layers has no rank loads") {
-  constexpr Shape shape{
+  const Shape shape{
       .layer_count = 0, .expert_count = 3, .redundant_slot_count = 1, .rank_count = 2};
   ReplicaShares even = ReplicaShares::even();
   const RealLoadMatrix loads = rank_loads(Placement::initial(shape), RealLoadMatrix(0, 3), even);

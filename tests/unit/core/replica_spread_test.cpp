@@ -166,7 +166,7 @@ TEST_CASE("rows a fixed stride apart are spread over 32 ranks, as drafts of a re
 }
 
 TEST_CASE("experts and layers start at replicas of their own") {
-  constexpr std::uint32_t replica_count = 4;
+  const std::uint32_t replica_count = 4;
   std::vector<std::uint32_t> starts(replica_count, 0);
   for (std::uint32_t layer = 0; layer < 40; ++layer) {
     for (std::uint32_t expert = 0; expert < 384; ++expert) {

@@ -32,7 +32,7 @@ CommandSyntax syntax() {
 void print_resolved(const config::ResolvedConfig& config, std::ostream& out) {
   const sim::Scenario& scenario = config.scenario;
   const Shape shape = shape_of(scenario.model, scenario.parallel, scenario.eplb);
-  const double expert_bytes = static_cast<double>(bytes_per_expert(scenario.model));
+  const auto expert_bytes = static_cast<double>(bytes_per_expert(scenario.model));
   out << fmt::format("# config {:016x}\n", config.digest);
   out << fmt::format("# {} slots, {} a rank; an expert is {:.2f} MB; weights {:.3f} GB a rank\n",
                      shape.slot_count(), shape.slots_per_rank(), expert_bytes * 1e-6,
