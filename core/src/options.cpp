@@ -1,5 +1,7 @@
 #include "eplb/core/options.hpp"
 
+#include <algorithm>
+
 namespace eplb {
 namespace {
 
@@ -50,6 +52,13 @@ Shape shape_of(const ModelOptions& model, const ParallelOptions& parallel,
                .redundant_slot_count = eplb.enabled ? eplb.num_redundant_experts : 0,
                .rank_count = parallel.ranks,
                .expert_group_count = model.expert_groups};
+}
+
+std::int32_t default_landing_rows(const Shape& shape) {
+  constexpr std::int64_t kShare = 8;
+  const std::int64_t slots = shape.slots_per_rank();
+  const std::int64_t share = (slots * shape.layer_count + kShare - 1) / kShare;
+  return static_cast<std::int32_t>(std::max(slots, share));
 }
 
 }  // namespace eplb

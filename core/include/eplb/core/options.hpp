@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "eplb/core/replica_choice.hpp"
 #include "eplb/core/result.hpp"
@@ -38,10 +39,48 @@ struct ModelOptions {
 /// FLOPs of one row through one expert: two for each of its parameters.
 [[nodiscard]] double flops_per_row(const ModelOptions& model);
 
+/// The EP group grows or shrinks while it serves.
+struct ScaleEvent {
+  std::int64_t at_step = 0;  ///< After so many steps.
+  std::int32_t ranks = 0;    ///< Members from then on.
+};
+
 /// How the model is spread over GPUs.
 struct ParallelOptions {
-  std::int32_t ranks = 0;           ///< Members of the EP group.
-  std::int32_t ranks_per_node = 0;  ///< Ranks that share a host.
+  std::int32_t ranks = 0;            ///< Members of the EP group.
+  std::int32_t ranks_per_node = 0;   ///< Ranks that share a host.
+  std::int32_t data_parallel = 0;    ///< Ranks that serve requests of their own; 0: all.
+  std::int32_t pipeline_stages = 1;  ///< Each has an EP group of `ranks` and a share of the layers.
+  std::vector<ScaleEvent> scale;     ///< By step, ascending; none: not elastic.
+};
+
+/// What brings rows across ranks. The NCCL ones differ in who owns the communicator only.
+enum class Communicator : std::uint8_t {
+  kAuto,
+  kSymmMem,    ///< Push into the receiver's symmetric memory, by copy engines.
+  kNixl,       ///< One-sided read by the receiver.
+  kTorchNccl,  ///< Paired send and receive, by kernels.
+  kPynccl,
+  kTorchGloo,  ///< Paired, through host memory.
+};
+
+/// How ranks learn that landing rows are free and that rows have landed.
+enum class Handshake : std::uint8_t {
+  kStatuses,  ///< By the statuses that are posted anyway.
+  kBarriers,  ///< By a barrier of the hosts before and after each execute, as the reference has it.
+};
+
+enum class OnFailure : std::uint8_t {
+  kKeepServing,  ///< Abort on all ranks, serve on with what was committed, try again.
+  kRaise,        ///< The same error on every rank.
+};
+
+/// What the serving engine runs beside the balancer, as far as the balancer must know.
+struct EngineOptions {
+  std::string all2all;                             ///< vLLM's all2all backend, by name.
+  std::string moe_backend = "deep_gemm_mega_moe";  ///< vLLM's MoE backend, by name.
+  std::string nccl_max_ctas;  ///< The user's NCCL_MAX_CTAS; empty if not set.
+  bool nixl = false;          ///< Whether NIXL is installed.
 };
 
 /// The balancer's settings; names and defaults of vLLM's --eplb-config, then ours.
@@ -57,7 +96,28 @@ struct EplbOptions {
   std::int32_t window_parts = 4;    ///< Sums that a window is read out as.
   std::int32_t history_parts = 16;  ///< Newest parts that a policy is shown.
   std::optional<double> window_half_life_steps = std::nullopt;
+
+  Communicator communicator = Communicator::kAuto;
+  bool log_balancedness = false;
+  std::int32_t log_balancedness_interval = 1;  ///< Steps.
+  bool migration_batching_enabled = true;      ///< One peer a rank and batch.
+
+  Handshake handshake = Handshake::kStatuses;
+  /// Rows on each rank that receive weights before their commit; none: default_landing_rows.
+  std::optional<std::int32_t> landing_rows = std::nullopt;
+  /// Layers whose transfers run at once, and that commit in one step; none: no limit.
+  std::optional<std::int32_t> layers_in_flight = std::nullopt;
+  /// Bytes that the busiest rank copies in one step's commits, one layer at least; none: no limit.
+  std::optional<std::int64_t> max_commit_bytes_per_step = std::nullopt;
+  std::int32_t commit_lead_steps = 2;  ///< Steps that a status has to arrive.
+  double deadline_ms = 30000;          ///< After which a wait becomes a failure.
+  OnFailure on_failure = OnFailure::kKeepServing;
 };
+
+/// Enough for an eighth of a rank's slots over all layers to be on their way at once, so that a
+/// rearrangement of a tenth fits with some imbalance; at least one layer's slots, which is the
+/// least that a pool may have. Needs a valid shape.
+[[nodiscard]] std::int32_t default_landing_rows(const Shape& shape);
 
 /// Slots and ranks of a model under a balancer; without a balancer there are no redundant slots.
 [[nodiscard]] Shape shape_of(const ModelOptions& model, const ParallelOptions& parallel,
