@@ -51,7 +51,7 @@ struct ParallelOptions {
   std::int32_t ranks_per_node = 0;   ///< Ranks that share a host.
   std::int32_t data_parallel = 0;    ///< Ranks that serve requests of their own; 0: all.
   std::int32_t pipeline_stages = 1;  ///< Each has an EP group of `ranks` and a share of the layers.
-  std::vector<ScaleEvent> scale;     ///< By step, ascending; none: not elastic.
+  std::vector<ScaleEvent> scale = {};  ///< By step, ascending; none: not elastic.
 };
 
 /// What brings rows across ranks. The NCCL ones differ in who owns the communicator only.
@@ -77,10 +77,10 @@ enum class OnFailure : std::uint8_t {
 
 /// What the serving engine runs beside the balancer, as far as the balancer must know.
 struct EngineOptions {
-  std::string all2all;                             ///< vLLM's all2all backend, by name.
+  std::string all2all = {};                        ///< vLLM's all2all backend, by name.
   std::string moe_backend = "deep_gemm_mega_moe";  ///< vLLM's MoE backend, by name.
-  std::string nccl_max_ctas;  ///< The user's NCCL_MAX_CTAS; empty if not set.
-  bool nixl = false;          ///< Whether NIXL is installed.
+  std::string nccl_max_ctas = {};                  ///< The user's NCCL_MAX_CTAS; empty if not set.
+  bool nixl = false;                               ///< Whether NIXL is installed.
 };
 
 /// The balancer's settings; names and defaults of vLLM's --eplb-config, then ours.

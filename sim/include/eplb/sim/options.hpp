@@ -151,10 +151,11 @@ struct RunOptions {
 /// All that one simulation depends on.
 struct Scenario {
   ModelOptions model;
-  std::vector<ModelOptions> drafts;  ///< Speculate for it in the same EP group, each once a step.
+  std::vector<ModelOptions> drafts =
+      {};  ///< Speculate for it in the same EP group, each once a step.
   HardwareOptions hardware;
   ParallelOptions parallel;
-  EngineOptions engine;
+  EngineOptions engine = {};
   ServingOptions serving;
   WorkloadOptions workload;
   EplbOptions eplb;
