@@ -12,6 +12,12 @@
 
 namespace eplb::config {
 
+template <typename T>
+struct IsOptional : std::false_type {};
+
+template <typename T>
+struct IsOptional<std::optional<T>> : std::true_type {};
+
 /// What a value of the type T may be, to follow "must be".
 template <typename T>
 [[nodiscard]] std::string allowed_of(const Range& range) {
@@ -23,8 +29,8 @@ template <typename T>
     return "a whole number from 0 to 2^64 - 1";
   } else if constexpr (std::is_same_v<T, double>) {
     return "a number, " + describe(range);
-  } else if constexpr (std::is_same_v<T, std::optional<double>>) {
-    return "a number, " + describe(range) + ", or none";
+  } else if constexpr (IsOptional<T>::value) {
+    return allowed_of<typename T::value_type>(range) + ", or none";
   } else if constexpr (std::is_enum_v<T>) {
     return "one of " + join(enum_words<T>());
   } else {
@@ -40,6 +46,8 @@ template <typename S>
     using Kept = std::decay_t<decltype(member)>;
     if constexpr (std::is_member_object_pointer_v<Kept>) {
       return allowed_of<std::remove_cvref_t<decltype(std::declval<S>().*member)>>(field.range);
+    } else if constexpr (std::is_same_v<Kept, Word<S>>) {
+      return "one of " + join(member.words) + ", or none";
     } else if constexpr (std::is_same_v<Kept, FreeText>) {
       return "text";
     } else if constexpr (std::is_same_v<Kept, FigureSources>) {

@@ -1,7 +1,6 @@
 #include "canonical.hpp"
 
 #include <tuple>
-#include <type_traits>
 #include <variant>
 
 #include "fields.hpp"
@@ -64,22 +63,60 @@ void write_fields(const S& values, Fields<S> fields, Writer& writer) {
       open_section = section;
     }
     const std::string_view key = section.empty() ? field.key : field.key.substr(dot + 1);
-    const auto write = [&](const auto& member) {
-      if constexpr (std::is_member_object_pointer_v<std::decay_t<decltype(member)>>) {
-        writer.scalar(key, value_text(values.*member));
-      }
-    };
-    std::visit(write, field.member);
+    if (const auto text = kept_text(values, field); text.has_value()) {
+      writer.scalar(key, *text);
+    }
   }
   if (!open_section.empty()) {
     writer.close();
   }
 }
 
+/// All on one line: `{a: 1, b: 2}`. Of structs without sections of their own.
+template <typename S>
+std::string flow_mapping(const S& values, Fields<S> fields) {
+  std::string text;
+  for (const Field<S>& field : fields) {
+    if (const auto value = kept_text(values, field); value.has_value()) {
+      text += (text.empty() ? "" : ", ") + std::string(field.key) + ": " + *value;
+    }
+  }
+  return "{" + text + "}";
+}
+
 template <typename S>
 void write_section(std::string_view key, const S& values, Fields<S> fields, Writer& writer) {
   writer.open(key);
   write_fields<S>(values, fields, writer);
+  writer.close();
+}
+
+/// A mapping, or a list where there are drafts.
+void write_models(const sim::Scenario& scenario, Writer& writer) {
+  if (scenario.drafts.empty()) {
+    write_section<ModelOptions>("model", scenario.model, model_fields(), writer);
+    return;
+  }
+  writer.open("model");
+  writer.item(flow_mapping<ModelOptions>(scenario.model, model_fields()));
+  for (const ModelOptions& draft : scenario.drafts) {
+    writer.item(flow_mapping<ModelOptions>(draft, model_fields()));
+  }
+  writer.close();
+}
+
+void write_parallel(const ParallelOptions& parallel, Writer& writer) {
+  writer.open("parallel");
+  write_fields<ParallelOptions>(parallel, parallel_fields(), writer);
+  if (parallel.scale.empty()) {
+    writer.scalar("scale", "[]");
+  } else {
+    writer.open("scale");
+    for (const ScaleEvent& event : parallel.scale) {
+      writer.item(flow_mapping<ScaleEvent>(event, scale_fields()));
+    }
+    writer.close();
+  }
   writer.close();
 }
 
@@ -114,9 +151,10 @@ void write_kind(std::string_view key, const Variant& value, const std::tuple<Kin
 
 std::string canonical_yaml(const sim::Scenario& scenario) {
   Writer writer;
-  write_section<ModelOptions>("model", scenario.model, model_fields(), writer);
+  write_models(scenario, writer);
   write_section<sim::HardwareOptions>("hardware", scenario.hardware, hardware_fields(), writer);
-  write_section<ParallelOptions>("parallel", scenario.parallel, parallel_fields(), writer);
+  write_parallel(scenario.parallel, writer);
+  write_section<EngineOptions>("engine", scenario.engine, engine_fields(), writer);
   write_section<sim::ServingOptions>("serving", scenario.serving, serving_fields(), writer);
   writer.open("workload");
   write_kind("routing", scenario.workload.routing, routing_kinds(), writer);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -50,6 +51,8 @@ void read_field(const Section& section, Fields<S> fields, const Field<S>& field,
     using Kept = std::decay_t<decltype(member)>;
     if constexpr (std::is_member_object_pointer_v<Kept>) {
       return read_scalar(*value, field.range, out.*member);
+    } else if constexpr (std::is_same_v<Kept, Word<S>>) {
+      return read_word(*value, member.words, out.*member.text);
     } else if constexpr (std::is_same_v<Kept, FreeText>) {
       return check_free_text(*value);
     } else if constexpr (std::is_same_v<Kept, FigureSources>) {
@@ -77,6 +80,28 @@ template <typename S>
     read_field(section, fields, fields[index], values[index], out, reading);
   }
   return out;
+}
+
+/// A member as text. Not inlined, since GCC 12 would look through it at an S in its caller and warn
+/// of members of types that S does not have, which a visit names but never meets.
+template <typename S, typename M>
+[[gnu::noinline]] std::string member_text(const S& values, M S::*member) {
+  return value_text(values.*member);
+}
+
+/// The value of a key, as canonical YAML; none of a key that its struct does not keep.
+template <typename S>
+[[nodiscard]] std::optional<std::string> kept_text(const S& values, const Field<S>& field) {
+  const auto of_member = [&](const auto& member) -> std::optional<std::string> {
+    using Kept = std::decay_t<decltype(member)>;
+    if constexpr (std::is_member_object_pointer_v<Kept>) {
+      return member_text(values, member);
+    } else if constexpr (std::is_same_v<Kept, Word<S>>) {
+      return word_text(values.*member.text);
+    }
+    return std::nullopt;
+  };
+  return std::visit(of_member, field.member);
 }
 
 /// The name that the section's key `kind` gives, one of `names`; none after a rejection.

@@ -11,8 +11,10 @@
 #include "eplb/core/digest.hpp"
 #include "fields.hpp"
 #include "lookup.hpp"
+#include "models.hpp"
 #include "overrides.hpp"
 #include "rules.hpp"
+#include "scale.hpp"
 #include "text_file.hpp"
 #include "words.hpp"
 #include "workload.hpp"
@@ -20,37 +22,42 @@
 namespace eplb::config {
 namespace {
 
-constexpr IncludeKind kModel = {.key = "model", .folder = "models", .has_name = true};
-constexpr IncludeKind kHardware = {.key = "hardware", .folder = "hardware", .has_name = false};
-
+constexpr std::string_view kModel = "model";
+constexpr std::string_view kHardware = "hardware";
 constexpr std::string_view kPolicyKey = "eplb.policy";
 
-constexpr auto kSections = std::to_array<std::string_view>(
-    {"model", "hardware", "parallel", "serving", "workload", "eplb", "run"});
+constexpr IncludeKind kMachine = {.noun = kHardware, .folder = "hardware", .has_name = false};
 
-/// The whole tree, files included and overrides applied. An override below `model` or `hardware`
-/// has to wait for the file, whichever override named that.
-void complete(Yaml& root, const LoadOptions& options, Reading& reading) {
+constexpr auto kSections = std::to_array<std::string_view>(
+    {kModel, kHardware, "parallel", "engine", "serving", "workload", "eplb", "run"});
+
+/// Completes the tree: files are included and overrides applied. An override below `model` or
+/// `hardware` has to wait for the file, whichever override named that. Returns the draft models.
+std::vector<Yaml> complete(Yaml& root, const LoadOptions& options, Reading& reading) {
   std::vector<Override> waiting;
   for (Override& one : parse_overrides(options.overrides, reading)) {
-    if (one.is_below(kModel.key) || one.is_below(kHardware.key)) {
+    if (one.is_below(kModel) || one.is_below(kHardware)) {
       waiting.push_back(std::move(one));
     } else {
       apply_override(std::move(one), root, reading);
     }
   }
-  include_file(root, kModel, options, reading);
-  include_file(root, kHardware, options, reading);
+  std::vector<Yaml> drafts = take_drafts(root, reading);
+  include_models(root, drafts, options, reading);
+  if (Yaml* hardware = find(root, kHardware); hardware != nullptr) {
+    include_file(*hardware, std::string(kHardware), kMachine, options, reading);
+  }
   for (Override& one : waiting) {
     apply_override(std::move(one), root, reading);
   }
+  return drafts;
 }
 
 /// The section of a file or mapping that no scenario can do without.
-Section included_section(const Section& root, const IncludeKind& kind, Reading& reading) {
-  Section section = subsection(root, kind.key, reading);
+Section included_section(const Section& root, std::string_view key, Reading& reading) {
+  Section section = subsection(root, key, reading);
   if (section.yaml == nullptr) {
-    reading.reject({}, kind.key, "is missing, must be a name, a path or a mapping");
+    reading.reject({}, key, "is missing, must be a name, a path or a mapping");
   }
   return section;
 }
@@ -63,23 +70,36 @@ void check_policy(const EplbOptions& eplb, const LoadOptions& options, Reading& 
   }
 }
 
-sim::Scenario read_scenario(const Section& root, const LoadOptions& options, Reading& reading) {
+/// What the defaults of some keys are by others.
+void fill_in(sim::Scenario& scenario) {
+  ParallelOptions& parallel = scenario.parallel;
+  if (parallel.ranks_per_node == 0) {
+    parallel.ranks_per_node = scenario.hardware.gpus_per_node;
+  }
+  if (parallel.data_parallel == 0) {
+    parallel.data_parallel = parallel.ranks;
+  }
+}
+
+sim::Scenario read_scenario(const Section& root, const std::vector<Yaml>& drafts,
+                            const LoadOptions& options, Reading& reading) {
   static_cast<void>(values_of(root, kSections, reading));
   const auto section = [&](std::string_view key) { return subsection(root, key, reading); };
   sim::Scenario scenario;
   scenario.model =
       read_fields<ModelOptions>(included_section(root, kModel, reading), model_fields(), reading);
+  scenario.drafts = read_drafts(drafts, reading);
   scenario.hardware = read_fields<sim::HardwareOptions>(included_section(root, kHardware, reading),
                                                         hardware_fields(), reading);
   scenario.parallel = read_fields<ParallelOptions>(section("parallel"), parallel_fields(), reading);
+  scenario.parallel.scale = read_scale(section("parallel"), reading);
+  scenario.engine = read_fields<EngineOptions>(section("engine"), engine_fields(), reading);
   scenario.serving =
       read_fields<sim::ServingOptions>(section("serving"), serving_fields(), reading);
   scenario.workload = read_workload(section("workload"), reading);
   scenario.eplb = read_fields<EplbOptions>(section("eplb"), eplb_fields(), reading);
   scenario.run = read_fields<sim::RunOptions>(section("run"), run_fields(), reading);
-  if (scenario.parallel.ranks_per_node == 0) {
-    scenario.parallel.ranks_per_node = scenario.hardware.gpus_per_node;
-  }
+  fill_in(scenario);
   check_policy(scenario.eplb, options, reading);
   check_counts(scenario.workload, scenario.model, reading);
   check_rules(scenario, reading);
@@ -110,9 +130,9 @@ LoadResult load_config_text(const ConfigText& config, const LoadOptions& options
                    "must be a mapping of " + join(kSections) + ", got " + describe(*root));
     return tl::unexpected(reading.diagnostics());
   }
-  complete(*root, options, reading);
+  const std::vector<Yaml> drafts = complete(*root, options, reading);
   ResolvedConfig resolved;
-  resolved.scenario = read_scenario({.yaml = &*root}, options, reading);
+  resolved.scenario = read_scenario({.yaml = &*root}, drafts, options, reading);
   if (!reading.clean()) {
     return tl::unexpected(reading.diagnostics());
   }

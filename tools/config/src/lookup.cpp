@@ -50,12 +50,11 @@ std::filesystem::path find_named(const std::string& name, const IncludeKind& kin
 }
 
 /// The file that `value` means, or empty after a rejection.
-std::filesystem::path locate(const Yaml& value, const IncludeKind& kind, const LoadOptions& options,
-                             Reading& reading) {
+std::filesystem::path locate(const Yaml& value, const std::string& key, const IncludeKind& kind,
+                             const LoadOptions& options, Reading& reading) {
   std::string text;
   if (ScalarError error = read_scalar(value, {}, text); error.has_value() || text.empty()) {
-    reading.reject(value.at, kind.key,
-                   "must be a name, a path or a mapping, got " + describe(value));
+    reading.reject(value.at, key, "must be a name, a path or a mapping, got " + describe(value));
     return {};
   }
   if (is_path(text)) {
@@ -65,34 +64,33 @@ std::filesystem::path locate(const Yaml& value, const IncludeKind& kind, const L
   if (file.empty()) {
     const std::vector<std::string> names = known_names(kind, options);
     reading.reject(
-        value.at, kind.key,
-        unknown(std::string(kind.key) + " \"" + printable(text) + "\"", text, views(names)));
+        value.at, key,
+        unknown(std::string(kind.noun) + " \"" + printable(text) + "\"", text, views(names)));
   }
   return file;
 }
 
 }  // namespace
 
-void include_file(Yaml& scenario, const IncludeKind& kind, const LoadOptions& options,
-                  Reading& reading) {
-  Yaml* value = find(scenario, kind.key);
-  if (value == nullptr || value->kind == YamlKind::kMapping || !reading.sound({kind.key})) {
+void include_file(Yaml& value, const std::string& key, const IncludeKind& kind,
+                  const LoadOptions& options, Reading& reading) {
+  if (value.kind == YamlKind::kMapping || !reading.sound({key})) {
     return;
   }
-  reading.set_position(kind.key, value->at);
-  const std::filesystem::path file = locate(*value, kind, options, reading);
+  reading.set_position(key, value.at);
+  const std::filesystem::path file = locate(value, key, kind, options, reading);
   if (file.empty()) {
     return;
   }
   const auto text = read_text(file);
   if (!text.has_value()) {
-    reading.reject(value->at, kind.key, file.string() + " " + text.error());
+    reading.reject(value.at, key, file.string() + " " + text.error());
     return;
   }
   const std::int32_t source = reading.add_source(
       {.name = file.string(), .kind = SourceKind::kIncluded, .directory = file.parent_path()});
   std::optional<Yaml> content =
-      parse_yaml({.text = *text, .source = source, .key_prefix = kind.key}, reading);
+      parse_yaml({.text = *text, .source = source, .key_prefix = key}, reading);
   if (!content.has_value()) {
     return;
   }
@@ -104,9 +102,9 @@ void include_file(Yaml& scenario, const IncludeKind& kind, const LoadOptions& op
                                  .key = std::string(kNameKey),
                                  .key_at = content->at});
   }
-  content->key = std::move(value->key);
-  content->key_at = value->key_at;
-  *value = std::move(*content);
+  content->key = std::move(value.key);
+  content->key_at = value.key_at;
+  value = std::move(*content);
 }
 
 }  // namespace eplb::config

@@ -1,7 +1,5 @@
 #include <string>
 #include <tuple>
-#include <type_traits>
-#include <variant>
 
 #include "allowed.hpp"
 #include "eplb/config/config.hpp"
@@ -14,7 +12,8 @@ constexpr std::string_view kPreface = R"(# Configuration
 
 One YAML file describes a scenario; `quickstart.yaml` is one to start from. `model` and `hardware`
 are a mapping of the keys below, or the name of a file in `models/` and `hardware/`, or a path to
-one (it has a slash, or ends in `.yaml`). A path in a file is relative to that file.
+one (it has a slash, or ends in `.yaml`). A path in a file is relative to that file. `model` may
+also be a list of these: first the target, then the models that draft for it in the same group.
 
 Numbers are decimal; GB are 10^9 bytes. A key that is not below is refused, as is a value of another
 type or out of range; all that is wrong is reported at once, with its place. `--set key=value`
@@ -23,13 +22,6 @@ directory.
 
 This page is generated from the tables that the program reads files by.
 )";
-
-/// A member as text. Not inlined, since GCC 12 would look through it at an S in its caller and warn
-/// of members of types that S does not have, which a visit names but never meets.
-template <typename S, typename M>
-[[gnu::noinline]] std::string member_text(const S& options, M S::*member) {
-  return value_text(options.*member);
-}
 
 /// What holds when the key is not given.
 template <typename S>
@@ -40,13 +32,7 @@ std::string default_column(const Field<S>& field) {
   if (!field.default_help.empty()) {
     return std::string(field.default_help);
   }
-  const auto initial_text = [](const auto& member) -> std::string {
-    if constexpr (std::is_member_object_pointer_v<std::decay_t<decltype(member)>>) {
-      return member_text(S{}, member);
-    }
-    return {};
-  };
-  return std::visit(initial_text, field.member);
+  return kept_text(S{}, field).value_or("");
 }
 
 template <typename S>
@@ -85,6 +71,8 @@ std::string schema_markdown() {
   return std::string(kPreface) + section<ModelOptions>("model", model_fields()) +
          section<sim::HardwareOptions>("hardware", hardware_fields()) +
          section<ParallelOptions>("parallel", parallel_fields()) +
+         section<ScaleEvent>("parallel.scale, each entry", scale_fields()) +
+         section<EngineOptions>("engine", engine_fields()) +
          section<sim::ServingOptions>("serving", serving_fields()) +
          section<sim::WorkloadOptions>("workload", workload_fields()) +
          kinds_section("workload.routing", routing_kinds()) +

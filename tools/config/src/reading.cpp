@@ -45,7 +45,7 @@ Position Reading::position(std::string_view key) const {
   return {};
 }
 
-WrittenKey Reading::latest(std::initializer_list<std::string_view> keys) const {
+WrittenKey Reading::latest(const Keys& keys) const {
   std::vector<WrittenKey> written;
   for (const std::string_view key : keys) {
     if (const auto found = positions_.find(key); found != positions_.end()) {
@@ -53,7 +53,7 @@ WrittenKey Reading::latest(std::initializer_list<std::string_view> keys) const {
     }
   }
   if (written.empty()) {
-    return {.key = *keys.begin(), .at = position(*keys.begin())};
+    return {.key = keys.front(), .at = position(keys.front())};
   }
   const bool one_source = std::ranges::all_of(
       written, [&](const WrittenKey& one) { return one.at.source == written.front().at.source; });
@@ -68,7 +68,7 @@ WrittenKey Reading::latest(std::initializer_list<std::string_view> keys) const {
   });
 }
 
-bool Reading::sound(std::initializer_list<std::string_view> keys) const {
+bool Reading::sound(const Keys& keys) const {
   return std::ranges::all_of(keys, [&](std::string_view key) {
     for (; !key.empty(); key = section_of(key)) {
       if (rejected_.find(key) != rejected_.end()) {

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <initializer_list>
 #include <map>
 #include <set>
 #include <string>
@@ -29,6 +28,9 @@ struct Position {
   std::int32_t column = 1;
 };
 
+/// Dotted from the root of the scenario, wherever they were written.
+using Keys = std::vector<std::string_view>;
+
 /// A key and where it was written.
 struct WrittenKey {
   std::string_view key;
@@ -36,7 +38,6 @@ struct WrittenKey {
 };
 
 /// What one load has found so far: the sources, where each key was written, and what is wrong.
-/// Keys are dotted from the root of the scenario, wherever they were written.
 class Reading {
  public:
   /// The first source is the scenario; diagnostics are ordered by source, then position.
@@ -63,10 +64,10 @@ class Reading {
   /// later than the files that it includes. Where files disagree with one another or with the
   /// scenario, the place that chose the file counts, since that is what a person would change. The
   /// first key, with its section's position, if none was written.
-  [[nodiscard]] WrittenKey latest(std::initializer_list<std::string_view> keys) const;
+  [[nodiscard]] WrittenKey latest(const Keys& keys) const;
 
   /// Neither these keys nor a section above them was rejected.
-  [[nodiscard]] bool sound(std::initializer_list<std::string_view> keys) const;
+  [[nodiscard]] bool sound(const Keys& keys) const;
 
   [[nodiscard]] bool clean() const { return problems_.empty(); }
 

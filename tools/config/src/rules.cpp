@@ -1,14 +1,17 @@
 #include "rules.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <initializer_list>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <variant>
 
+#include "eplb/config/group.hpp"
+#include "eplb/core/option_rules.hpp"
 #include "eplb/core/shape.hpp"
+#include "model_rules.hpp"
+#include "rule.hpp"
 #include "words.hpp"
 
 namespace eplb::config {
@@ -25,40 +28,6 @@ constexpr std::string_view kHistoryParts = "eplb.history_parts";
 
 /// What a scenario may take of memory in a single kind of table.
 constexpr double kBytesMax = 8e9;
-/// A load window counts in int32.
-constexpr std::int64_t kAssignmentsMax = std::numeric_limits<std::int32_t>::max();
-
-using Keys = std::initializer_list<std::string_view>;
-
-/// If it is broken and all keys are sound: rejects the first of them, which the message is about,
-/// at the place of the one that was written last.
-void rule(bool broken, Keys keys, const std::string& message, Reading& reading) {
-  if (broken && reading.sound(keys)) {
-    reading.reject(reading.latest(keys).at, *keys.begin(), message);
-  }
-}
-
-/// A rule whose message is about all keys alike: rejects the one that was written last.
-void joint_rule(bool broken, Keys keys, const std::string& message, Reading& reading) {
-  if (broken && reading.sound(keys)) {
-    const WrittenKey last = reading.latest(keys);
-    reading.reject(last.at, last.key, message);
-  }
-}
-
-std::string at_most(std::string_view key, std::int64_t allowed, std::int64_t got) {
-  return "must be at most " + std::string(key) + " (" + std::to_string(allowed) + "), got " +
-         std::to_string(got);
-}
-
-void check_model(const ModelOptions& model, Reading& reading) {
-  rule(model.top_k > model.logical_experts, {"model.top_k", kExperts},
-       at_most("logical_experts", model.logical_experts, model.top_k), reading);
-  rule(model.logical_experts % model.expert_groups != 0, {"model.expert_groups", kExperts},
-       "must divide logical_experts, but " + std::to_string(model.logical_experts) + " is not " +
-           std::to_string(model.expert_groups) + " equal groups",
-       reading);
-}
 
 std::string redundancy_advice(const Shape& shape, bool eplb_enabled) {
   if (!eplb_enabled) {
@@ -77,8 +46,6 @@ void check_parallel(const sim::Scenario& scenario, Reading& reading) {
     return;
   }
   const Shape shape = shape_of(scenario.model, parallel, scenario.eplb);
-  rule(scenario.eplb.enabled && parallel.ranks == 1, {kRanks, kEnabled},
-       "one rank has nothing to balance; use more ranks or set eplb.enabled to false", reading);
   joint_rule(shape.slot_count() % parallel.ranks != 0, {kRedundancy, kExperts, kRanks},
              std::to_string(shape.expert_count) + " experts + " +
                  std::to_string(shape.redundant_slot_count) + " redundant do not divide over " +
@@ -91,6 +58,27 @@ void check_parallel(const sim::Scenario& scenario, Reading& reading) {
        reading);
 }
 
+/// The core's rules, which it has for users without a configuration too.
+void check_group(const sim::Scenario& scenario, Reading& reading) {
+  if (!reading.sound({kEnabled})) {
+    return;
+  }
+  for (const OptionProblem& problem : option_problems(scenario.eplb, group_of(scenario))) {
+    rule(true, views(problem.keys), problem.message, reading);
+  }
+}
+
+void check_scale(const sim::Scenario& scenario, Reading& reading) {
+  for (std::size_t index = 0; index < scenario.parallel.scale.size(); ++index) {
+    const std::string key = "parallel.scale[" + std::to_string(index) + "].at_step";
+    const std::int64_t at_step = scenario.parallel.scale[index].at_step;
+    rule(at_step >= scenario.run.steps, {key, "run.steps"},
+         "must be below run.steps (" + std::to_string(scenario.run.steps) + "), got " +
+             std::to_string(at_step),
+         reading);
+  }
+}
+
 void check_serving(const sim::Scenario& scenario, Reading& reading) {
   const sim::ServingOptions& serving = scenario.serving;
   rule(serving.accepted_tokens > serving.tokens_per_request,
@@ -98,26 +86,6 @@ void check_serving(const sim::Scenario& scenario, Reading& reading) {
        "must be at most tokens_per_request (" + std::to_string(serving.tokens_per_request) +
            "), got " + number_text(serving.accepted_tokens),
        reading);
-  // Bounds of the schema keep the product below 2^63.
-  const std::int64_t assignments = std::int64_t{scenario.parallel.ranks} *
-                                   serving.requests_per_rank * serving.tokens_per_request *
-                                   scenario.model.top_k;
-  joint_rule(assignments > kAssignmentsMax,
-             {"serving.requests_per_rank", "serving.tokens_per_request", kRanks, "model.top_k"},
-             "a step has " + std::to_string(assignments) +
-                 " assignments (ranks x requests x tokens x top_k), at most " +
-                 std::to_string(kAssignmentsMax) + " can be counted",
-             reading);
-}
-
-void check_arithmetic(const sim::Scenario& scenario, Reading& reading) {
-  const WeightFormat format = scenario.model.weight_format;
-  const std::string reason =
-      format == WeightFormat::kNvfp4 ? "fp4_tflops and fp8_tflops are both 0" : "fp8_tflops is 0";
-  joint_rule(
-      sim::arithmetic_tflops(scenario.hardware, format) <= 0,
-      {"model.weight_format", "hardware.bf16_tflops", "hardware.fp8_tflops", "hardware.fp4_tflops"},
-      "the hardware cannot compute with these weights: " + reason, reading);
 }
 
 void check_drift(const sim::WorkloadOptions& workload, Reading& reading) {
@@ -139,17 +107,33 @@ std::string gigabytes(double bytes) {
   return number_text(std::round(bytes / 1e8) / 10) + " GB";
 }
 
+/// Redundant slots at the group's largest, as far as its counts are right.
+std::int32_t redundancy_max(const sim::Scenario& scenario) {
+  const Shape shape = shape_of(scenario.model, scenario.parallel, scenario.eplb);
+  std::int64_t redundant = shape.redundant_slot_count;
+  if (shape.rank_count > 0) {
+    for (const ScaleEvent& event : scenario.parallel.scale) {
+      const std::int64_t slots = std::int64_t{shape.slots_per_rank()} * event.ranks;
+      redundant = std::max(redundant, slots - shape.expert_count);
+    }
+  }
+  return static_cast<std::int32_t>(std::min<std::int64_t>(redundant, kMaxRedundantSlots));
+}
+
 /// Refuses what would exhaust memory: the window's ring and the parts shown to a policy (core), and
 /// the layer maps, whose width grows with the redundancy.
 void check_memory(const sim::Scenario& scenario, Reading& reading) {
   if (!reading.sound({kEnabled})) {
     return;
   }
-  const Shape shape = shape_of(scenario.model, scenario.parallel, scenario.eplb);
-  const double cells = static_cast<double>(shape.layer_count) * shape.expert_count;
+  double layers = scenario.model.moe_layers;
+  for (const ModelOptions& draft : scenario.drafts) {
+    layers += draft.moe_layers;
+  }
+  const double cells = layers * scenario.model.logical_experts;
   const double window_bytes =
       cells * (4.0 * scenario.eplb.window_size + 8.0 * scenario.eplb.history_parts);
-  const double map_bytes = cells * 4.0 * (shape.redundant_slot_count + 2);
+  const double map_bytes = cells * 4.0 * (redundancy_max(scenario) + 2);
   joint_rule(scenario.eplb.enabled && window_bytes > kBytesMax,
              {kWindowSize, kHistoryParts, kExperts, "model.moe_layers"},
              "the load window would take " + gigabytes(window_bytes) + ", at most " +
@@ -178,10 +162,11 @@ void add_notes(const sim::Scenario& scenario, Reading& reading) {
 }  // namespace
 
 void check_rules(const sim::Scenario& scenario, Reading& reading) {
-  check_model(scenario.model, reading);
+  check_models(scenario, reading);
   check_parallel(scenario, reading);
+  check_group(scenario, reading);
+  check_scale(scenario, reading);
   check_serving(scenario, reading);
-  check_arithmetic(scenario, reading);
   check_drift(scenario.workload, reading);
   check_window(scenario.eplb, reading);
   check_memory(scenario, reading);

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <system_error>
 
+#include "eplb/core/communicator.hpp"
 #include "text_check.hpp"
 
 namespace eplb::config {
@@ -28,8 +29,24 @@ constexpr std::array kNoises = std::to_array<EnumName<sim::Noise>>({
     {sim::Noise::kNone, "none"},
 });
 
-/// How a key that may be absent says so.
-constexpr std::string_view kNone = "none";
+constexpr EnumName<Communicator> named(Communicator communicator) {
+  return {communicator, to_string(communicator)};
+}
+
+constexpr std::array kCommunicators = {
+    named(Communicator::kAuto),      named(Communicator::kSymmMem), named(Communicator::kNixl),
+    named(Communicator::kTorchNccl), named(Communicator::kPynccl),  named(Communicator::kTorchGloo),
+};
+
+constexpr std::array kHandshakes = std::to_array<EnumName<Handshake>>({
+    {Handshake::kStatuses, "statuses"},
+    {Handshake::kBarriers, "barriers"},
+});
+
+constexpr std::array kOnFailures = std::to_array<EnumName<OnFailure>>({
+    {OnFailure::kKeepServing, "keep_serving"},
+    {OnFailure::kRaise, "raise"},
+});
 
 constexpr std::string_view kDigits = "0123456789";
 
@@ -86,6 +103,26 @@ bool convert(const std::string& text, Number& out) {
   return std::from_chars(text.data(), end, out).ec == std::errc();
 }
 
+/// A number, or nothing if the text says so.
+template <typename Number>
+ScalarError read_optional(const Yaml& yaml, const Range& range, std::optional<Number>& out) {
+  if (yaml.kind == YamlKind::kScalar && yaml.text == kNone) {
+    out.reset();
+    return std::nullopt;
+  }
+  Number value{};
+  ScalarError error = read_scalar(yaml, range, value);
+  if (!error.has_value()) {
+    out = value;
+  }
+  return error;
+}
+
+template <typename Number>
+std::string optional_text(const std::optional<Number>& value) {
+  return value.has_value() ? value_text(*value) : std::string(kNone);
+}
+
 std::string outside(const Range& range, const Yaml& yaml) {
   return "must be " + describe(range) + ", got " + describe(yaml);
 }
@@ -127,6 +164,18 @@ std::span<const EnumName<ReplicaChoice>> enum_names(ReplicaChoice) {
 
 std::span<const EnumName<sim::Noise>> enum_names(sim::Noise) {
   return kNoises;
+}
+
+std::span<const EnumName<Communicator>> enum_names(Communicator) {
+  return kCommunicators;
+}
+
+std::span<const EnumName<Handshake>> enum_names(Handshake) {
+  return kHandshakes;
+}
+
+std::span<const EnumName<OnFailure>> enum_names(OnFailure) {
+  return kOnFailures;
 }
 
 std::string describe(const Range& range) {
@@ -183,17 +232,16 @@ ScalarError read_scalar(const Yaml& yaml, const Range& range, double& out) {
   return std::nullopt;
 }
 
+ScalarError read_scalar(const Yaml& yaml, const Range& range, std::optional<std::int32_t>& out) {
+  return read_optional(yaml, range, out);
+}
+
+ScalarError read_scalar(const Yaml& yaml, const Range& range, std::optional<std::int64_t>& out) {
+  return read_optional(yaml, range, out);
+}
+
 ScalarError read_scalar(const Yaml& yaml, const Range& range, std::optional<double>& out) {
-  if (yaml.kind == YamlKind::kScalar && yaml.text == kNone) {
-    out.reset();
-    return std::nullopt;
-  }
-  double value = 0;
-  ScalarError error = read_scalar(yaml, range, value);
-  if (!error.has_value()) {
-    out = value;
-  }
-  return error;
+  return read_optional(yaml, range, out);
 }
 
 ScalarError read_scalar(const Yaml& yaml, const Range& /*range*/, std::string& out) {
@@ -204,6 +252,15 @@ ScalarError read_scalar(const Yaml& yaml, const Range& /*range*/, std::string& o
     return "must be text of one line, got " + describe(yaml);
   }
   out = yaml.text;
+  return std::nullopt;
+}
+
+ScalarError read_word(const Yaml& yaml, std::span<const std::string_view> words, std::string& out) {
+  const bool is_none = yaml.text == kNone;
+  if (yaml.kind != YamlKind::kScalar || !(is_none || std::ranges::count(words, yaml.text) > 0)) {
+    return "must be one of " + join(words) + ", or none, got " + describe(yaml);
+  }
+  out = is_none ? std::string() : yaml.text;
   return std::nullopt;
 }
 
@@ -234,8 +291,20 @@ std::string value_text(double value) {
   return number_text(value);
 }
 
+std::string value_text(const std::optional<std::int32_t>& value) {
+  return optional_text(value);
+}
+
+std::string value_text(const std::optional<std::int64_t>& value) {
+  return optional_text(value);
+}
+
 std::string value_text(const std::optional<double>& value) {
-  return value.has_value() ? number_text(*value) : std::string(kNone);
+  return optional_text(value);
+}
+
+std::string word_text(const std::string& word) {
+  return word.empty() ? std::string(kNone) : value_text(word);
 }
 
 std::string value_text(const std::string& value) {

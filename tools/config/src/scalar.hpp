@@ -17,6 +17,9 @@
 
 namespace eplb::config {
 
+/// How a key that may be absent says so.
+inline constexpr std::string_view kNone = "none";
+
 /// What a number may be.
 struct Range {
   double min = 0;
@@ -36,6 +39,9 @@ struct EnumName {
 [[nodiscard]] std::span<const EnumName<WeightFormat>> enum_names(WeightFormat);
 [[nodiscard]] std::span<const EnumName<ReplicaChoice>> enum_names(ReplicaChoice);
 [[nodiscard]] std::span<const EnumName<sim::Noise>> enum_names(sim::Noise);
+[[nodiscard]] std::span<const EnumName<Communicator>> enum_names(Communicator);
+[[nodiscard]] std::span<const EnumName<Handshake>> enum_names(Handshake);
+[[nodiscard]] std::span<const EnumName<OnFailure>> enum_names(OnFailure);
 
 /// The words of an enumeration, in the order of its table.
 template <typename Enum>
@@ -58,7 +64,11 @@ using ScalarError = std::optional<std::string>;
 /// A seed: any number that fits; `range` does not count.
 [[nodiscard]] ScalarError read_scalar(const Yaml& yaml, const Range& range, std::uint64_t& out);
 [[nodiscard]] ScalarError read_scalar(const Yaml& yaml, const Range& range, double& out);
-/// A number or `none`.
+// A number or `none`.
+[[nodiscard]] ScalarError read_scalar(const Yaml& yaml, const Range& range,
+                                      std::optional<std::int32_t>& out);
+[[nodiscard]] ScalarError read_scalar(const Yaml& yaml, const Range& range,
+                                      std::optional<std::int64_t>& out);
 [[nodiscard]] ScalarError read_scalar(const Yaml& yaml, const Range& range,
                                       std::optional<double>& out);
 /// One line of text.
@@ -77,6 +87,10 @@ requires std::is_enum_v<Enum>
   return "must be one of " + join(enum_words<Enum>()) + ", got " + describe(yaml);
 }
 
+/// One of `words`, or `none`, which is kept as no text.
+[[nodiscard]] ScalarError read_word(const Yaml& yaml, std::span<const std::string_view> words,
+                                    std::string& out);
+
 /// Checks text for people, which may have several lines.
 [[nodiscard]] ScalarError check_free_text(const Yaml& yaml);
 
@@ -86,8 +100,12 @@ requires std::is_enum_v<Enum>
 [[nodiscard]] std::string value_text(std::int64_t value);
 [[nodiscard]] std::string value_text(std::uint64_t value);
 [[nodiscard]] std::string value_text(double value);
+[[nodiscard]] std::string value_text(const std::optional<std::int32_t>& value);
+[[nodiscard]] std::string value_text(const std::optional<std::int64_t>& value);
 [[nodiscard]] std::string value_text(const std::optional<double>& value);
 [[nodiscard]] std::string value_text(const std::string& value);
+/// What read_word has kept.
+[[nodiscard]] std::string word_text(const std::string& word);
 
 template <typename Enum>
 requires std::is_enum_v<Enum>

@@ -25,12 +25,21 @@ struct ReadByHand {
   std::string_view type;  ///< What it is, in words.
 };
 
+/// Text that is one of a few words of another program, or none.
+template <typename S>
+struct Word {
+  std::string S::*text;
+  std::span<const std::string_view> words;
+};
+
 /// Where a key's value is kept in its struct.
 template <typename S>
 using Member =
     std::variant<bool S::*, std::int32_t S::*, std::int64_t S::*, std::uint64_t S::*, double S::*,
-                 std::string S::*, std::optional<double> S::*, WeightFormat S::*,
-                 ReplicaChoice S::*, sim::Noise S::*, FreeText, FigureSources, ReadByHand>;
+                 std::string S::*, std::optional<std::int32_t> S::*,
+                 std::optional<std::int64_t> S::*, std::optional<double> S::*, WeightFormat S::*,
+                 ReplicaChoice S::*, Communicator S::*, Handshake S::*, OnFailure S::*,
+                 sim::Noise S::*, Word<S>, FreeText, FigureSources, ReadByHand>;
 
 /// One key of a struct: all that parsing it, printing it and documenting it needs.
 template <typename S>
@@ -59,6 +68,7 @@ struct Kind {
 [[nodiscard]] Fields<ModelOptions> model_fields();
 [[nodiscard]] Fields<sim::HardwareOptions> hardware_fields();
 [[nodiscard]] Fields<ParallelOptions> parallel_fields();
+[[nodiscard]] Fields<EngineOptions> engine_fields();
 [[nodiscard]] Fields<sim::ServingOptions> serving_fields();
 [[nodiscard]] Fields<sim::WorkloadOptions> workload_fields();
 [[nodiscard]] Fields<EplbOptions> eplb_fields();
@@ -72,6 +82,9 @@ using RoutingKinds =
 using DriftKinds = std::tuple<Kind<sim::NoDrift>, Kind<sim::WalkDrift>, Kind<sim::SwitchDrift>,
                               Kind<sim::BurstDrift>>;
 [[nodiscard]] DriftKinds drift_kinds();
+
+/// Keys of one entry in `parallel.scale`.
+[[nodiscard]] Fields<ScaleEvent> scale_fields();
 
 /// Keys of one phase in the schedule of a DomainsRouting.
 [[nodiscard]] Fields<sim::DomainsRouting::Phase> phase_fields();

@@ -1,8 +1,12 @@
+#include "eplb/core/option_rules.hpp"
 #include "eplb/core/shape.hpp"
 #include "schema.hpp"
 
 namespace eplb::config {
 namespace {
+
+constexpr Range kLayersInFlight = {.min = 1, .max = 1 << 10};
+constexpr Range kCommitBytes = {.min = 1, .max = 1e15};
 
 constexpr std::array kEplbFields = std::to_array<Field<EplbOptions>>({
     {.key = "enabled",
@@ -45,6 +49,58 @@ constexpr std::array kEplbFields = std::to_array<Field<EplbOptions>>({
      .unit = "steps",
      .range = {.min = 0, .max = kStepsMax, .above_min = true},
      .help = "Age at which a recorded step counts half."},
+    {.key = "communicator",
+     .member = &EplbOptions::communicator,
+     .help =
+         "What brings rows across ranks. `auto` is nixl if engine.nixl, else symm_mem in one "
+         "NVLink domain, else torch_gloo; in an elastic group without NIXL, pynccl in sync mode "
+         "and else torch_gloo. torch_nccl and pynccl need use_async to be false."},
+    {.key = "log_balancedness",
+     .member = &EplbOptions::log_balancedness,
+     .help = "Whether to log how balanced the ranks are."},
+    {.key = "log_balancedness_interval",
+     .member = &EplbOptions::log_balancedness_interval,
+     .unit = "steps",
+     .range = kSteps,
+     .help = "Steps from one such entry to the next."},
+    {.key = "migration_batching_enabled",
+     .member = &EplbOptions::migration_batching_enabled,
+     .help = "Whether a layer's transfers go in batches in which a rank has one peer."},
+    {.key = "handshake",
+     .member = &EplbOptions::handshake,
+     .help = "How ranks learn that landing rows are free and that rows have landed: by the "
+             "statuses that they post anyway, or by vLLM's two barriers of the hosts, which are of "
+             "symm_mem only."},
+    {.key = "landing_rows",
+     .member = &EplbOptions::landing_rows,
+     .range = {.min = 1, .max = 1 << 24},
+     .default_help = "an eighth of a rank's slots in all layers, at least a layer's",
+     .help =
+         "Rows on each rank that receive weights before their commit; at least the slots that a "
+         "rank has in a layer."},
+    {.key = "layers_in_flight",
+     .member = &EplbOptions::layers_in_flight,
+     .range = kLayersInFlight,
+     .help = "Layers whose transfers run at once, and that commit in one step; 1 is vLLM's way."},
+    {.key = "max_commit_bytes_per_step",
+     .member = &EplbOptions::max_commit_bytes_per_step,
+     .unit = "bytes",
+     .range = kCommitBytes,
+     .help = "What the busiest rank copies in one step's commits, one layer at least."},
+    {.key = "commit_lead_steps",
+     .member = &EplbOptions::commit_lead_steps,
+     .unit = "steps",
+     .range = {.min = 0, .max = kMaxCommitLeadSteps},
+     .help = "Steps that a status has to arrive; one that is later makes a rank hold."},
+    {.key = "deadline_ms",
+     .member = &EplbOptions::deadline_ms,
+     .unit = "ms",
+     .range = {.min = 0, .max = kMaxDeadlineMs, .above_min = true},
+     .help = "After which a wait becomes a failure."},
+    {.key = "on_failure",
+     .member = &EplbOptions::on_failure,
+     .help = "Whether a migration that fails is given up on all ranks and tried again later, or "
+             "raises the same error on every rank, as vLLM does."},
 });
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "eplb/core/option_rules.hpp"
 #include "schema.hpp"
 
 namespace eplb::config {
@@ -8,7 +9,7 @@ namespace {
 constexpr Range kWidth = {.min = 1, .max = 1 << 17};
 constexpr Range kExperts = {.min = 1, .max = 1 << 14};
 constexpr Range kLayers = {.min = 1, .max = 1 << 10};
-constexpr Range kRanks = {.min = 1, .max = 1 << 12};
+constexpr Range kRanks = {.min = 1, .max = kMaxRanks};
 
 constexpr Range kShareOfPeak = {.min = 0, .max = 1, .above_min = true};
 constexpr Range kBandwidth = {.min = 0, .max = 1e6, .above_min = true};
@@ -173,6 +174,61 @@ constexpr std::array kParallelFields = std::to_array<Field<ParallelOptions>>({
      .range = kRanks,
      .default_help = "the hardware's gpus_per_node",
      .help = "Ranks that share a host; at most gpus_per_node."},
+    {.key = "data_parallel",
+     .member = &ParallelOptions::data_parallel,
+     .range = kRanks,
+     .default_help = "ranks",
+     .help = "Ranks that serve requests of their own; must divide ranks."},
+    {.key = "pipeline_stages",
+     .member = &ParallelOptions::pipeline_stages,
+     .range = kLayers,
+     .help = "Each has an EP group of `ranks` and a share of the layers, perhaps none."},
+    {.key = "scale",
+     .member = ReadByHand{"a list of entries"},
+     .default_help = "[]",
+     .help =
+         "How the group grows and shrinks while it serves, by step; see below. A rank keeps its "
+         "slots, so redundancy follows the ranks. Needs EPLB and one pipeline stage; takes no "
+         "drafts and no symm_mem; serving while weights move needs nixl."},
+});
+
+constexpr std::array kScaleFields = std::to_array<Field<ScaleEvent>>({
+    {.key = "at_step",
+     .member = &ScaleEvent::at_step,
+     .unit = "steps",
+     .range = kSteps,
+     .required = true,
+     .help = "After so many steps; above that of the entry before, below run.steps."},
+    {.key = "ranks",
+     .member = &ScaleEvent::ranks,
+     .range = {.min = 2, .max = kMaxRanks},
+     .required = true,
+     .help = "Members from then on. Their slots must hold every expert, and at most 1023 more."},
+});
+
+constexpr auto kAll2alls = std::to_array<std::string_view>(
+    {"naive", "allgather_reducescatter", "pplx", "deepep_high_throughput", "deepep_low_latency",
+     "flashinfer_all2allv", "nixl_ep", "mori"});
+
+constexpr auto kMoeBackends = std::to_array<std::string_view>(
+    {"auto", "deep_gemm_mega_moe", "deep_gemm", "triton", "cutlass", "flashinfer_trtllm",
+     "flashinfer_cutlass", "flashinfer_cutedsl", "marlin", "aiter"});
+
+constexpr std::array kEngineFields = std::to_array<Field<EngineOptions>>({
+    {.key = "all2all",
+     .member = Word<EngineOptions>{&EngineOptions::all2all, kAll2alls},
+     .help = "vLLM's all2all backend. `deepep_low_latency` can lock up with NCCL."},
+    {.key = "moe_backend",
+     .member = Word<EngineOptions>{&EngineOptions::moe_backend, kMoeBackends},
+     .help = "vLLM's MoE backend. `deep_gemm_mega_moe` can lock up with NCCL."},
+    {.key = "nccl_max_ctas",
+     .member = &EngineOptions::nccl_max_ctas,
+     .help =
+         "The user's NCCL_MAX_CTAS; empty if not set. Where NCCL can lock up, a positive number "
+         "is kept, and anything else becomes 8."},
+    {.key = "nixl",
+     .member = &EngineOptions::nixl,
+     .help = "Whether NIXL is installed; the communicator is then nixl by default."},
 });
 
 }  // namespace
@@ -187,6 +243,14 @@ Fields<sim::HardwareOptions> hardware_fields() {
 
 Fields<ParallelOptions> parallel_fields() {
   return kParallelFields;
+}
+
+Fields<ScaleEvent> scale_fields() {
+  return kScaleFields;
+}
+
+Fields<EngineOptions> engine_fields() {
+  return kEngineFields;
 }
 
 }  // namespace eplb::config
