@@ -59,6 +59,14 @@ TEST_CASE("the canonical text has every key, in the order of the schema") {
         "parallel:\n"
         "  ranks: 4\n"
         "  ranks_per_node: 8\n"
+        "  data_parallel: 4\n"
+        "  pipeline_stages: 1\n"
+        "  scale: []\n"
+        "engine:\n"
+        "  all2all: none\n"
+        "  moe_backend: deep_gemm_mega_moe\n"
+        "  nccl_max_ctas: \"\"\n"
+        "  nixl: false\n"
         "serving:\n"
         "  requests_per_rank: 3\n"
         "  tokens_per_request: 1\n"
@@ -84,6 +92,17 @@ TEST_CASE("the canonical text has every key, in the order of the schema") {
         "  window_parts: 4\n"
         "  history_parts: 16\n"
         "  window_half_life_steps: none\n"
+        "  communicator: auto\n"
+        "  log_balancedness: false\n"
+        "  log_balancedness_interval: 1\n"
+        "  migration_batching_enabled: true\n"
+        "  handshake: statuses\n"
+        "  landing_rows: none\n"
+        "  layers_in_flight: none\n"
+        "  max_commit_bytes_per_step: none\n"
+        "  commit_lead_steps: 2\n"
+        "  deadline_ms: 30000\n"
+        "  on_failure: keep_serving\n"
         "run:\n"
         "  steps: 8000\n"
         "  seed: 1\n"
@@ -107,6 +126,43 @@ TEST_CASE("the canonical text loads to itself, whatever its texts and numbers ar
                                  "workload.drift={kind: burst}", "workload.noise=none",
                                  "workload.routing={kind: power_law}"}),
                    directory);
+}
+
+TEST_CASE("the options of a migration, drafts and an elastic group survive the round trip") {
+  const std::filesystem::path directory = EPLB_SOURCE_DIR "/configs";
+  check_round_trip(
+      load(kLegal, {"engine={all2all: deepep_low_latency, moe_backend: none, nccl_max_ctas: 16}",
+                    "parallel={ranks: 4, data_parallel: 2, pipeline_stages: 3}",
+                    "eplb={communicator: torch_gloo, log_balancedness: true, landing_rows: 5,"
+                    " log_balancedness_interval: 7, migration_batching_enabled: false,"
+                    " layers_in_flight: 1, max_commit_bytes_per_step: 1000000000000,"
+                    " commit_lead_steps: 0, deadline_ms: 0.5, on_failure: raise}"}),
+      directory);
+  check_round_trip(load(kLegal, {"engine.nixl=true",
+                                 "parallel.scale=[{at_step: 5, ranks: 6},"
+                                 " {at_step: 9, ranks: 4}]"}),
+                   directory);
+  check_round_trip(load("model: [olmoe-1b-7b, {name: 'a draft, {small}', moe_layers: 1, hidden: 8,"
+                        " moe_intermediate: 8, logical_experts: 64, top_k: 1, weight_format: bf16}]"
+                        "\nhardware: h200-hgx8\nparallel: {ranks: 4}\n"
+                        "serving: {requests_per_rank: 3}\neplb: {handshake: barriers}\n"),
+                   directory);
+}
+
+TEST_CASE("a list of models and an elastic group stand as lists in the canonical text") {
+  const LoadResult models = load(
+      "model: [olmoe-1b-7b, olmoe-1b-7b]\nhardware: h200-hgx8\nparallel: {ranks: 4}\n"
+      "serving: {requests_per_rank: 3}\n");
+  REQUIRE(problems(models) == "");
+  const std::string item =
+      "  - {name: olmoe-1b-7b, moe_layers: 16, hidden: 2048, moe_intermediate: 1024, "
+      "logical_experts: 64, top_k: 8, expert_groups: 1, weight_format: bf16}\n";
+  CHECK(models->canonical_yaml.starts_with("model:\n" + item + item + "hardware:\n"));
+  const LoadResult elastic =
+      load(kLegal, {"engine.nixl=true", "parallel.scale=[{at_step: 5, ranks: 6}]"});
+  REQUIRE(problems(elastic) == "");
+  CHECK(elastic->canonical_yaml.find("  scale:\n    - {at_step: 5, ranks: 6}\nengine:\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("domains of any name survive the round trip") {

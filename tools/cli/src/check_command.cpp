@@ -2,12 +2,18 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 
 #include "config_arguments.hpp"
 #include "eplb/cli/run.hpp"
+#include "eplb/config/group.hpp"
+#include "eplb/core/communicator.hpp"
 #include "eplb/core/options.hpp"
+#include "eplb/core/shape.hpp"
 #include "yaml_to_json.hpp"
 
 namespace eplb::cli {
@@ -28,24 +34,76 @@ CommandSyntax syntax() {
           .options = config_options()};
 }
 
-/// What follows from a configuration, as comments above it.
+/// What follows from a configuration and is not in it.
+struct Consequences {
+  Shape shape;                  ///< Of the pipeline stage with the most layers.
+  double expert_gigabytes = 0;  ///< An expert of the target.
+  std::int32_t stages_without_layers = 0;
+  std::optional<Communicator> communicator = std::nullopt;  ///< None without EPLB, as the others.
+  std::optional<std::int32_t> landing_rows = std::nullopt;
+  std::optional<std::int32_t> nccl_cta_cap = std::nullopt;
+};
+
+Consequences consequences_of(const sim::Scenario& scenario) {
+  const EplbGroup group = config::group_of(scenario);
+  const std::int32_t stages = scenario.parallel.pipeline_stages;
+  Consequences follow{
+      .shape = shape_of(scenario.model, scenario.parallel, scenario.eplb),
+      .expert_gigabytes = static_cast<double>(bytes_per_expert(scenario.model)) * 1e-9};
+  // Layers are shared as evenly as they can be.
+  follow.stages_without_layers = std::max(0, stages - follow.shape.layer_count);
+  follow.shape.layer_count = (follow.shape.layer_count + stages - 1) / stages;
+  if (scenario.eplb.enabled) {
+    follow.communicator = resolve_communicator(scenario.eplb, group);
+    follow.landing_rows = scenario.eplb.landing_rows.value_or(default_landing_rows(follow.shape));
+    follow.nccl_cta_cap = nccl_cta_cap(scenario.eplb, group);
+  }
+  return follow;
+}
+
+/// The configuration, with what follows from it as comments above it.
 void print_resolved(const config::ResolvedConfig& config, std::ostream& out) {
-  const sim::Scenario& scenario = config.scenario;
-  const Shape shape = shape_of(scenario.model, scenario.parallel, scenario.eplb);
-  const auto expert_bytes = static_cast<double>(bytes_per_expert(scenario.model));
+  const Consequences follow = consequences_of(config.scenario);
+  const Shape& shape = follow.shape;
   out << fmt::format("# config {:016x}\n", config.digest);
   out << fmt::format("# {} slots, {} a rank; an expert is {:.2f} MB; weights {:.3f} GB a rank\n",
-                     shape.slot_count(), shape.slots_per_rank(), expert_bytes * 1e-6,
-                     expert_bytes * shape.slots_per_rank() * shape.layer_count * 1e-9);
+                     shape.slot_count(), shape.slots_per_rank(), follow.expert_gigabytes * 1e3,
+                     follow.expert_gigabytes * shape.slots_per_rank() * shape.layer_count);
+  if (follow.stages_without_layers > 0) {
+    out << fmt::format("# {} of {} pipeline stages have no MoE layers\n",
+                       follow.stages_without_layers, config.scenario.parallel.pipeline_stages);
+  }
+  if (follow.communicator.has_value()) {
+    out << fmt::format("# communicator {}; {} landing rows a rank, {:.3f} GB\n",
+                       to_string(*follow.communicator), *follow.landing_rows,
+                       follow.expert_gigabytes * *follow.landing_rows);
+  }
+  if (follow.nccl_cta_cap.has_value()) {
+    out << fmt::format("# NCCL_MAX_CTAS={}, or NCCL and the engine's kernels can lock up\n",
+                       *follow.nccl_cta_cap);
+  }
   out << config.canonical_yaml;
 }
 
+/// Null where there is none.
+template <typename T>
+nlohmann::ordered_json to_json(const std::optional<T>& value) {
+  return value.has_value() ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+}
+
 nlohmann::ordered_json check_json(const config::ResolvedConfig& config) {
+  const Consequences follow = consequences_of(config.scenario);
   nlohmann::ordered_json json;
   json["schema"] = "eplb.check/1";
   json["version"] = std::string(version());
   json["config_digest"] = fmt::format("{:016x}", config.digest);
   json["notes"] = config.notes;
+  json["communicator"] = nullptr;
+  if (follow.communicator.has_value()) {
+    json["communicator"] = to_string(*follow.communicator);
+  }
+  json["landing_rows"] = to_json(follow.landing_rows);
+  json["nccl_max_ctas"] = to_json(follow.nccl_cta_cap);
   json["config"] = yaml_to_json(config.canonical_yaml);
   return json;
 }

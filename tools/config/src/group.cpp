@@ -1,17 +1,21 @@
 #include "eplb/config/group.hpp"
 
-#include "eplb/sim/machine.hpp"
+#include <algorithm>
+#include <cstdint>
 
 namespace eplb::config {
 namespace {
 
-/// 1 where the counts that it follows from were refused, so that nothing follows from them.
-std::int32_t domain_count(const sim::Scenario& scenario) {
-  if (scenario.hardware.gpus_per_node < 1) {
+/// A domain holds whole nodes, and each of them as many ranks as the run puts on a node. 1 where
+/// the counts that it follows from were refused, so that nothing follows from them.
+std::int32_t domain_count(const sim::HardwareOptions& hardware, const ParallelOptions& parallel) {
+  if (hardware.gpus_per_node < 1) {
     return 1;
   }
-  const auto topology = sim::topology_of(scenario.hardware, scenario.parallel);
-  return topology.has_value() ? topology->domain_count() : 1;
+  const std::int64_t ranks_per_domain = std::max<std::int64_t>(
+      1, std::int64_t{hardware.gpus_per_domain} * parallel.ranks_per_node / hardware.gpus_per_node);
+  const std::int64_t domains = (parallel.ranks + ranks_per_domain - 1) / ranks_per_domain;
+  return static_cast<std::int32_t>(std::max<std::int64_t>(1, domains));
 }
 
 }  // namespace
@@ -21,7 +25,7 @@ EplbGroup group_of(const sim::Scenario& scenario) {
           .draft_count = static_cast<std::int32_t>(scenario.drafts.size()),
           .parallel = scenario.parallel,
           .engine = scenario.engine,
-          .domain_count = domain_count(scenario)};
+          .domain_count = domain_count(scenario.hardware, scenario.parallel)};
 }
 
 }  // namespace eplb::config

@@ -6,7 +6,7 @@ namespace eplb::config {
 namespace {
 
 constexpr Range kLayersInFlight = {.min = 1, .max = 1 << 10};
-constexpr Range kCommitBytes = {.min = 1, .max = 1e15};
+constexpr Range kCommitBytes = {.min = 1, .max = 1e12};
 
 constexpr std::array kEplbFields = std::to_array<Field<EplbOptions>>({
     {.key = "enabled",
@@ -52,9 +52,9 @@ constexpr std::array kEplbFields = std::to_array<Field<EplbOptions>>({
     {.key = "communicator",
      .member = &EplbOptions::communicator,
      .help =
-         "What brings rows across ranks. `auto` is nixl if engine.nixl, else symm_mem in one "
-         "NVLink domain, else torch_gloo; in an elastic group without NIXL, pynccl in sync mode "
-         "and else torch_gloo. torch_nccl and pynccl need use_async to be false."},
+         "What brings rows across ranks. `auto` is nixl if engine.nixl, else pynccl in an elastic "
+         "group, else symm_mem in one NVLink domain, else torch_gloo. torch_nccl and pynccl need "
+         "use_async to be false."},
     {.key = "log_balancedness",
      .member = &EplbOptions::log_balancedness,
      .help = "Whether to log how balanced the ranks are."},
