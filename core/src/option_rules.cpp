@@ -38,9 +38,9 @@ class OptionRules {
     if (options_.enabled) {
       check_ranges();
       check_communicator();
-    }
-    if (validate(shape_).has_value()) {
-      check_slots();
+      if (validate(shape_).has_value()) {
+        check_slots();
+      }
     }
     return std::move(problems_);
   }
@@ -153,7 +153,7 @@ class OptionRules {
   /// What depends on the slots of a rank, which stay what they are while a group grows or shrinks.
   void check_slots() {
     const std::int64_t slots = shape_.slots_per_rank();
-    if (options_.enabled && options_.landing_rows.has_value()) {
+    if (options_.landing_rows.has_value()) {
       refuse_if(*options_.landing_rows < slots,
                 {"eplb.landing_rows", kRanks, "eplb.num_redundant_experts", "model.logical_experts",
                  kEnabled},

@@ -79,6 +79,22 @@ void check_scale(const sim::Scenario& scenario, Reading& reading) {
   }
 }
 
+/// The run without EPLB must be possible too.
+void check_comparison(const sim::Scenario& scenario, Reading& reading) {
+  constexpr std::string_view kCompareOff = "run.compare_off";
+  const ParallelOptions& parallel = scenario.parallel;
+  if (!scenario.run.compare_off || !reading.sound({kRanks})) {
+    return;
+  }
+  rule(is_elastic(parallel), {kCompareOff, "parallel.scale"},
+       "an elastic group needs EPLB, so it cannot run without; set run.compare_off to false",
+       reading);
+  rule(scenario.model.logical_experts % parallel.ranks != 0, {kCompareOff, kExperts, kRanks},
+       std::to_string(scenario.model.logical_experts) + " experts do not divide over " +
+           std::to_string(parallel.ranks) + " ranks without EPLB; set run.compare_off to false",
+       reading);
+}
+
 void check_serving(const sim::Scenario& scenario, Reading& reading) {
   const sim::ServingOptions& serving = scenario.serving;
   rule(serving.accepted_tokens > serving.tokens_per_request,
@@ -139,7 +155,7 @@ void check_memory(const sim::Scenario& scenario, Reading& reading) {
              "the load window would take " + gigabytes(window_bytes) + ", at most " +
                  gigabytes(kBytesMax) + " is allowed; use a smaller window_size or history_parts",
              reading);
-  joint_rule(map_bytes > kBytesMax, {kRedundancy, kExperts, "model.moe_layers"},
+  joint_rule(map_bytes > kBytesMax, {kRedundancy, kExperts, "model.moe_layers", "parallel.scale"},
              "the layer maps would take " + gigabytes(map_bytes) + ", at most " +
                  gigabytes(kBytesMax) + " is allowed; use fewer redundant experts",
              reading);
@@ -166,6 +182,7 @@ void check_rules(const sim::Scenario& scenario, Reading& reading) {
   check_parallel(scenario, reading);
   check_group(scenario, reading);
   check_scale(scenario, reading);
+  check_comparison(scenario, reading);
   check_serving(scenario, reading);
   check_drift(scenario.workload, reading);
   check_window(scenario.eplb, reading);
