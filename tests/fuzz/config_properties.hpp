@@ -7,11 +7,13 @@
 #include <vector>
 
 #include "eplb/config/config.hpp"
+#include "eplb/config/group.hpp"
+#include "eplb/core/option_rules.hpp"
 
 namespace eplb::fuzz {
 
 // What must hold for any text as a scenario: it is refused with clear diagnostics in order, or it
-// is a scenario whose canonical text is that same scenario.
+// is a scenario that the core accepts and whose canonical text is that same scenario.
 
 /// A line that starts so is an override; to YAML it is a comment.
 inline constexpr std::string_view kOverrideMark = "#!";
@@ -67,7 +69,8 @@ inline constexpr std::string_view kOverrideMark = "#!";
   }
   const Shape shape =
       shape_of(first->scenario.model, first->scenario.parallel, first->scenario.eplb);
-  if (!validate(shape).has_value()) {
+  const EplbGroup group = config::group_of(first->scenario);
+  if (!validate(shape).has_value() || !validate(first->scenario.eplb, group).has_value()) {
     return false;
   }
   if (!options.overrides.empty()) {

@@ -216,7 +216,7 @@ TEST_CASE("data-parallel ranks divide the ranks") {
   }
   CHECK(with(3) == "parallel.data_parallel: must divide parallel.ranks (4), got 3");
   CHECK(with(5) == "parallel.data_parallel: must be at most parallel.ranks (4), got 5");
-  CHECK(with(-1) == "parallel.data_parallel: must not be negative, got -1");
+  CHECK(with(-1) == "parallel.data_parallel: must be at least 0, got -1");
 }
 
 TEST_CASE("there may be more pipeline stages than layers, but not none") {
@@ -291,7 +291,7 @@ TEST_CASE("a group has at most 4096 ranks") {
     });
   };
   CHECK(ranks(4096) == "");
-  CHECK(ranks(4097) == "parallel.ranks: must be at most 4096, got 4097");
+  CHECK(ranks(4097) == "parallel.ranks: must be at least 1 and at most 4096, got 4097");
 }
 
 }  // namespace

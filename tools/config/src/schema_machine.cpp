@@ -1,4 +1,3 @@
-#include "eplb/core/option_rules.hpp"
 #include "schema.hpp"
 
 namespace eplb::config {
@@ -9,7 +8,6 @@ namespace {
 constexpr Range kWidth = {.min = 1, .max = 1 << 17};
 constexpr Range kExperts = {.min = 1, .max = 1 << 14};
 constexpr Range kLayers = {.min = 1, .max = 1 << 10};
-constexpr Range kRanks = {.min = 1, .max = kMaxRanks};
 
 constexpr Range kShareOfPeak = {.min = 0, .max = 1, .above_min = true};
 constexpr Range kBandwidth = {.min = 0, .max = 1e6, .above_min = true};
@@ -162,75 +160,6 @@ constexpr std::array kHardwareFields = std::to_array<Field<sim::HardwareOptions>
      .help = "Where each figure comes from: a mapping with the keys above; for people."},
 });
 
-constexpr std::array kParallelFields = std::to_array<Field<ParallelOptions>>({
-    {.key = "ranks",
-     .member = &ParallelOptions::ranks,
-     .range = kRanks,
-     .required = true,
-     .help = "Members of the expert-parallel group. They must divide the slots: logical_experts + "
-             "num_redundant_experts."},
-    {.key = "ranks_per_node",
-     .member = &ParallelOptions::ranks_per_node,
-     .range = kRanks,
-     .default_help = "the hardware's gpus_per_node",
-     .help = "Ranks that share a host; at most gpus_per_node."},
-    {.key = "data_parallel",
-     .member = &ParallelOptions::data_parallel,
-     .range = kRanks,
-     .default_help = "ranks",
-     .help = "Ranks that serve requests of their own; must divide ranks."},
-    {.key = "pipeline_stages",
-     .member = &ParallelOptions::pipeline_stages,
-     .range = kLayers,
-     .help = "Each has an EP group of `ranks` and a share of the layers, perhaps none."},
-    {.key = "scale",
-     .member = ReadByHand{"a list of entries"},
-     .default_help = "[]",
-     .help =
-         "How the group grows and shrinks while it serves, by step; see below. A rank keeps its "
-         "slots, so redundancy follows the ranks. Needs EPLB and one pipeline stage; takes no "
-         "drafts and no symm_mem; serving while weights move needs nixl."},
-});
-
-constexpr std::array kScaleFields = std::to_array<Field<ScaleEvent>>({
-    {.key = "at_step",
-     .member = &ScaleEvent::at_step,
-     .unit = "steps",
-     .range = kSteps,
-     .required = true,
-     .help = "After so many steps; above that of the entry before, below run.steps."},
-    {.key = "ranks",
-     .member = &ScaleEvent::ranks,
-     .range = {.min = 2, .max = kMaxRanks},
-     .required = true,
-     .help = "Members from then on. Their slots must hold every expert, and at most 1023 more."},
-});
-
-constexpr auto kAll2alls = std::to_array<std::string_view>(
-    {"naive", "allgather_reducescatter", "pplx", "deepep_high_throughput", "deepep_low_latency",
-     "flashinfer_all2allv", "nixl_ep", "mori"});
-
-constexpr auto kMoeBackends = std::to_array<std::string_view>(
-    {"auto", "deep_gemm_mega_moe", "deep_gemm", "triton", "cutlass", "flashinfer_trtllm",
-     "flashinfer_cutlass", "flashinfer_cutedsl", "marlin", "aiter"});
-
-constexpr std::array kEngineFields = std::to_array<Field<EngineOptions>>({
-    {.key = "all2all",
-     .member = Word<EngineOptions>{&EngineOptions::all2all, kAll2alls},
-     .help = "vLLM's all2all backend. `deepep_low_latency` can lock up with NCCL."},
-    {.key = "moe_backend",
-     .member = Word<EngineOptions>{&EngineOptions::moe_backend, kMoeBackends},
-     .help = "vLLM's MoE backend. `deep_gemm_mega_moe` can lock up with NCCL."},
-    {.key = "nccl_max_ctas",
-     .member = &EngineOptions::nccl_max_ctas,
-     .help =
-         "The user's NCCL_MAX_CTAS; empty if not set. Where NCCL can lock up, a positive number "
-         "is kept, and anything else becomes 8."},
-    {.key = "nixl",
-     .member = &EngineOptions::nixl,
-     .help = "Whether NIXL is installed; the communicator is then nixl by default."},
-});
-
 }  // namespace
 
 Fields<ModelOptions> model_fields() {
@@ -239,18 +168,6 @@ Fields<ModelOptions> model_fields() {
 
 Fields<sim::HardwareOptions> hardware_fields() {
   return kHardwareFields;
-}
-
-Fields<ParallelOptions> parallel_fields() {
-  return kParallelFields;
-}
-
-Fields<ScaleEvent> scale_fields() {
-  return kScaleFields;
-}
-
-Fields<EngineOptions> engine_fields() {
-  return kEngineFields;
 }
 
 }  // namespace eplb::config
