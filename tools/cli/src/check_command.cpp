@@ -85,9 +85,9 @@ void print_resolved(const config::ResolvedConfig& config, std::ostream& out) {
   out << config.canonical_yaml;
 }
 
-/// Null where there is none.
+/// The value, or null where there is none.
 template <typename T>
-nlohmann::ordered_json to_json(const std::optional<T>& value) {
+nlohmann::ordered_json or_null(const std::optional<T>& value) {
   return value.has_value() ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
 }
 
@@ -102,8 +102,8 @@ nlohmann::ordered_json check_json(const config::ResolvedConfig& config) {
   if (follow.communicator.has_value()) {
     json["communicator"] = to_string(*follow.communicator);
   }
-  json["landing_rows"] = to_json(follow.landing_rows);
-  json["nccl_max_ctas"] = to_json(follow.nccl_cta_cap);
+  json["landing_rows"] = or_null(follow.landing_rows);
+  json["nccl_max_ctas"] = or_null(follow.nccl_cta_cap);
   json["config"] = yaml_to_json(config.canonical_yaml);
   return json;
 }

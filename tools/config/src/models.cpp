@@ -1,6 +1,6 @@
 #include "models.hpp"
 
-#include <iterator>
+#include <utility>
 
 #include "fields.hpp"
 #include "lookup.hpp"
