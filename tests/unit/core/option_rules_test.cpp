@@ -262,6 +262,12 @@ TEST_CASE("a group scales to ranks whose slots hold every expert and few enough 
   CHECK(said_of_scale({{5, 344}}) ==
         "parallel.scale[0].ranks: 344 ranks of 3 slots hold 1032, of which 1024 are redundant, at "
         "most 1023 may be");
+  const auto six_experts = [](Setup& setup) {
+    setup.group.model.logical_experts = 6;
+    setup.options.num_redundant_experts = 6;
+  };
+  CHECK(said_of_scale({{5, 2}}, six_experts) == "");
+  CHECK(said_of_scale({{5, 343}}, six_experts) == "");  // 1029 slots, 1023 of them redundant
   const auto one_slot_each = [](Setup& setup) {
     setup.group.model.logical_experts = 3083;
     setup.options.num_redundant_experts = 1013;
