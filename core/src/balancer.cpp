@@ -1,69 +1,320 @@
 #include "eplb/core/balancer.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
 #include <utility>
 
+#include "balancer_settings.hpp"
 #include "eplb/core/assert.hpp"
+#include "eplb/core/layer_map.hpp"
+#include "migration_machine.hpp"
+#include "rescaled_placement.hpp"
 
 namespace eplb {
 namespace {
 
-bool has_load(const std::vector<RealLoadMatrix>& parts) {
-  return std::ranges::any_of(parts, [](const RealLoadMatrix& part) { return part.sum() > 0; });
+constexpr std::string_view kNotDrained = "the balancer must be drained first";
+
+/// None where this rank counts nothing.
+Result<std::optional<LoadWindow>> window_for(const Balancer::Settings& settings,
+                                             const env::Environment& environment) {
+  if (!environment.load_recorder.counts_here()) {
+    return std::nullopt;
+  }
+  auto window = LoadWindow::create({.layer_count = settings.shape.layer_count,
+                                    .expert_count = settings.shape.expert_count,
+                                    .step_count_max = settings.options.window_size,
+                                    .part_count = settings.options.window_parts,
+                                    .half_life_steps = settings.options.window_half_life_steps});
+  if (!window) {
+    return tl::unexpected(window.error());
+  }
+  return std::optional<LoadWindow>(std::move(*window));
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Balancer>> Balancer::create(Settings settings,
                                                    const env::Environment& environment) {
-  if (auto valid = validate(settings.shape); !valid) {
+  if (settings.shape.rank_count == 1) {
+    return fail(ErrorCode::kInvalidArgument, "one rank has nothing to balance");
+  }
+  if (auto valid = check(settings); !valid) {
     return tl::unexpected(valid.error());
   }
-  const EplbOptions& options = settings.options;
-  if (options.step_interval < 1) {
-    return fail(ErrorCode::kInvalidArgument, "step interval must be at least 1");
+  const auto layers = static_cast<std::size_t>(settings.shape.layer_count);
+  Snapshot start{.placement = Placement::initial(settings.shape),
+                 .epochs = std::vector<env::PlacementEpoch>(layers, 0),
+                 .cadence = Cadence::first_counter(settings.options.step_interval),
+                 .history = {}};
+  return make(std::move(settings), environment, std::move(start));
+}
+
+Result<std::unique_ptr<Balancer>> Balancer::join(Settings settings,
+                                                 const env::Environment& environment,
+                                                 Snapshot snapshot) {
+  if (auto valid = check(settings); !valid) {
+    return tl::unexpected(valid.error());
   }
-  if (options.history_parts < options.window_parts) {
-    return fail(ErrorCode::kInvalidArgument, "history parts must not be fewer than window parts");
+  if (snapshot.placement.shape() != settings.shape ||
+      snapshot.epochs.size() != static_cast<std::size_t>(settings.shape.layer_count)) {
+    return fail(ErrorCode::kInvalidArgument, "the snapshot is of another shape than the settings");
   }
-  auto window = LoadWindow::create({.layer_count = settings.shape.layer_count,
-                                    .expert_count = settings.shape.expert_count,
-                                    .step_count_max = options.window_size,
-                                    .part_count = options.window_parts,
-                                    .half_life_steps = options.window_half_life_steps});
+  auto balancer = make(std::move(settings), environment, std::move(snapshot));
+  if (balancer) {
+    (*balancer)->publish_all();
+    (*balancer)->fill_at_next_step();
+  }
+  return balancer;
+}
+
+Result<std::unique_ptr<Balancer>> Balancer::make(Settings settings,
+                                                 const env::Environment& environment,
+                                                 Snapshot start) {
+  auto window = window_for(settings, environment);
   if (!window) {
     return tl::unexpected(window.error());
   }
-  return std::unique_ptr<Balancer>(
-      new Balancer(std::move(settings), environment, std::move(*window)));
+  LoadHistory history = std::move(start.history);
+  std::unique_ptr<Balancer> balancer(
+      new Balancer(std::move(settings), environment, std::move(start), std::move(*window)));
+  if (auto reserved = balancer->reserve(); !reserved) {
+    return tl::unexpected(reserved.error());
+  }
+  balancer->make_machine(std::move(history));
+  balancer->refresh_recording();
+  return balancer;
 }
 
-Balancer::Balancer(Settings settings, const env::Environment& environment, LoadWindow window)
+Balancer::Balancer(Settings settings, const env::Environment& environment, Snapshot start,
+                   std::optional<LoadWindow> window)
     : settings_(std::move(settings)),
       environment_(environment),
       window_(std::move(window)),
-      placement_(Placement::initial(settings_.shape)),
-      epochs_(static_cast<std::size_t>(settings_.shape.layer_count), 0),
-      counter_(settings_.options.step_interval - settings_.options.step_interval / 4),
-      landing_pool_(settings_.shape.rank_count, settings_.shape.slots_per_rank()) {
-  refresh_recording();
+      placement_(std::move(start.placement)),
+      epochs_(std::move(start.epochs)),
+      cadence_({.window_size = settings_.options.window_size,
+                .step_interval = settings_.options.step_interval,
+                .log_interval = settings_.options.log_balancedness
+                                    ? std::optional(settings_.options.log_balancedness_interval)
+                                    : std::nullopt},
+               start.cadence),
+      step_(start.step),
+      rearrangement_count_(start.rearrangement) {}
+
+Balancer::~Balancer() = default;
+
+Result<void> Balancer::reserve() {
+  auto reserved = environment_->memory.reserve({.slots_per_rank = settings_.shape.slots_per_rank(),
+                                                .landing_rows = landing_rows_of(settings_),
+                                                .row_bytes = settings_.row_bytes});
+  if (!reserved) {
+    environment_->control_plane.end_group({.cause = FailureCause::kMemory,
+                                           .rank = environment_->control_plane.rank(),
+                                           .state = MigrationState::kStarting});
+  }
+  return reserved;
+}
+
+void Balancer::make_machine(LoadHistory history) {
+  const EplbOptions& options = settings_.options;
+  const Snapshot start{.placement = placement_,
+                       .epochs = {},
+                       .step = step_,
+                       .cadence = cadence_.counter(),
+                       .rearrangement = rearrangement_count_,
+                       .history = {}};
+  machine_ = std::make_unique<MigrationMachine>(
+      MigrationMachine::Options{
+          .rank_count = settings_.shape.rank_count,
+          .commit_lead_steps = options.commit_lead_steps,
+          .deadline_ns = std::llround(options.deadline_ms * 1e6),
+          .layers_in_flight =
+              options.layers_in_flight.value_or(std::numeric_limits<std::int32_t>::max()),
+          .max_commit_bytes_per_step =
+              options.max_commit_bytes_per_step.value_or(std::numeric_limits<std::int64_t>::max()),
+          .on_failure = options.on_failure,
+          .handshake = options.handshake,
+          .history_parts = options.history_parts,
+          .settings_digest = digest_of(settings_, start)},
+      *environment_, std::move(history));
 }
 
 StepDecision Balancer::on_step(StepKind kind) {
   if (kind == StepKind::kProfile) {
-    environment_.load_recorder.close_pass(false);
-    return StepDecision::kProceed;
+    environment_->load_recorder.close_pass(step_, {});
+    return machine_->state() == MigrationState::kStopped ? StepDecision::kStop
+                                                         : StepDecision::kProceed;
   }
-  if (step_open_) {
-    commit_landed_layers();
-  } else {
-    step_open_ = true;
-    environment_.load_recorder.close_pass(recording_ && kind == StepKind::kReal);
-    take_landed_loads();
-    commit_landed_layers();
-    advance_cadence();
+  if (!step_open_) {
+    open_step(kind);
   }
-  const bool hold = !settings_.options.use_async && rearranging();
+  const bool agreed = agree();
+  if (machine_->state() == MigrationState::kStopped) {
+    trace(env::TraceEvent::kStep, step_, 2);
+    return StepDecision::kStop;
+  }
+  if (!agreed || machine_->holding()) {
+    trace(env::TraceEvent::kStep, step_, 1);
+    return StepDecision::kHold;
+  }
+  return close_step();
+}
+
+// NOTE [cadence]: the order is the reference's (eplb-semantics 3.2): load, log by the counter
+// before it moves, counter, commits, trigger. The counter moves on dummy steps too.
+void Balancer::open_step(StepKind kind) {
+  step_open_ = true;
+  // A drain would never end if each step put another pass and another log under way.
+  const env::PassUse use{
+      .record = recording_.value_or(false) && kind == StepKind::kReal && !draining_,
+      .log = cadence_.log_due() && !draining_,
+      .dummy = kind == StepKind::kDummy};
+  environment_->load_recorder.close_pass(step_, use);
+  if (use.log) {
+    logs_under_way_.push_back(step_);
+  }
+  if (window_.has_value()) {
+    passes_under_way_ += use.record || use.log ? 1 : 0;
+  } else if (use.log) {
+    start_log(step_, {});
+  }
+  take_landed_loads();
+  take_logs();
+  cadence_.advance();
+  machine_->post_step();
+}
+
+void Balancer::take_landed_loads() {
+  while (const env::RecordedPass* pass = environment_->load_recorder.try_take()) {
+    --passes_under_way_;
+    if (pass->use.record) {
+      const auto recorded = window_->record(pass->logical);
+      EPLB_ASSERT(recorded.has_value());
+    }
+    if (pass->use.log) {
+      start_log(pass->step, pass->physical);
+    }
+  }
+}
+
+/// A rank's load is what all ranks sent to its slots. A rank that counts nothing adds nothing.
+void Balancer::start_log(std::int64_t step, const LoadMatrix& physical) {
+  const Shape& shape = settings_.shape;
+  std::vector<double> loads(
+      static_cast<std::size_t>(shape.layer_count) * static_cast<std::size_t>(shape.rank_count),
+      0.0);
+  for (Eigen::Index layer = 0; layer < physical.rows(); ++layer) {
+    for (std::int32_t rank = 0; rank < shape.rank_count; ++rank) {
+      const Eigen::Index first = std::int64_t{rank} * shape.slots_per_rank();
+      const std::int64_t load = physical.row(layer).segment(first, shape.slots_per_rank()).sum();
+      loads[static_cast<std::size_t>(layer * shape.rank_count + rank)] = static_cast<double>(load);
+    }
+  }
+  environment_->control_plane.start_sum({.kind = env::SumKey::Kind::kBalancedness, .index = step},
+                                        loads);
+}
+
+void Balancer::take_logs() {
+  while (!logs_under_way_.empty()) {
+    const std::int64_t step = logs_under_way_.front();
+    const auto sums = environment_->control_plane.try_take_sum(
+        {.kind = env::SumKey::Kind::kBalancedness, .index = step});
+    if (sums == nullptr) {
+      return;
+    }
+    logs_under_way_.pop_front();
+    const auto ranks = static_cast<std::size_t>(settings_.shape.rank_count);
+    BalancednessEntry entry{.step = step};
+    for (std::size_t first = 0; first < sums->size(); first += ranks) {
+      const auto layer = std::span(*sums).subspan(first, ranks);
+      double sum = 0;
+      for (const double load : layer) {
+        sum += load;
+      }
+      entry.mean_load += sum / static_cast<double>(ranks);
+      entry.max_load += *std::ranges::max_element(layer);
+    }
+    entry.balancedness = entry.max_load > 0 ? entry.mean_load / entry.max_load : 0;
+    balancedness_ = entry;
+    trace(env::TraceEvent::kBalancedness, step, std::llround(entry.balancedness * 1e6));
+  }
+}
+
+/// Moves the machine on by what all ranks agreed on. False if a status is late.
+bool Balancer::agree() {
+  const std::optional<Agreement> agreement = machine_->agree();
+  if (!agreement) {
+    return false;
+  }
+  switch (agreement->outcome) {
+    case Agreement::Outcome::kGoOn:
+      commit(agreement->commit_layer_count);
+      break;
+    case Agreement::Outcome::kEnded:
+      end_rearrangement();
+      break;
+    case Agreement::Outcome::kAborted:
+      rearrangement_.abort = machine_->abort_reason();
+      end_rearrangement();
+      cadence_.wait_for_next_interval();
+      break;
+    case Agreement::Outcome::kStarted:
+    case Agreement::Outcome::kAborting:
+    case Agreement::Outcome::kRaised:
+      break;
+  }
+  return true;
+}
+
+void Balancer::commit(std::int32_t layer_count) {
+  if (layer_count == 0) {
+    return;
+  }
+  for (const LayerSchedule& layer : machine_->commit(layer_count)) {
+    const LayerId id = layer.migration.layer;
+    const auto moved = static_cast<std::int64_t>(layer.migration.remote.size());
+    rearrangement_.moved_experts += moved;
+    rearrangement_.moved_bytes += moved * settings_.row_bytes[id.index()];
+    placement_ = std::move(placement_).with_layer(id, layer.target);
+    ++epochs_[id.index()];
+    environment_->map_publisher.publish(id, LayerMap::from(placement_.layer(id)),
+                                        epochs_[id.index()]);
+    trace(env::TraceEvent::kCommit, id.value, epochs_[id.index()]);
+  }
+  committed_layer_count_ += layer_count;
+  rearrangement_.committed_layers += layer_count;
+  rearrangement_.end_step = step_;
+  rearrangement_.end_ns = environment_->clock.now_ns();
+}
+
+// A group of another size has other slots: no forward may look up the maps of before.
+void Balancer::publish_all() {
+  for (std::int32_t index = 0; index < settings_.shape.layer_count; ++index) {
+    const LayerId layer{index};
+    environment_->map_publisher.publish(layer, LayerMap::from(placement_.layer(layer)),
+                                        epochs_[layer.index()]);
+  }
+}
+
+void Balancer::end_rearrangement() {
+  if (rearrangement_.committed_layers == 0) {
+    rearrangement_.end_step = step_;
+    rearrangement_.end_ns = environment_->clock.now_ns();
+  }
+  rearrangements_.push_back(rearrangement_);
+}
+
+/// The last part of a step: a trigger if one is due, and the gate for the forwards to come.
+StepDecision Balancer::close_step() {
+  if (machine_->state() == MigrationState::kIdle &&
+      (forced_.has_value() || (!draining_ && cadence_.rearrangement_due()))) {
+    trigger();
+  }
+  refresh_recording();
+  const bool hold = machine_->holding();
   trace(env::TraceEvent::kStep, step_, hold ? 1 : 0);
   if (hold) {
     return StepDecision::kHold;
@@ -73,145 +324,162 @@ StepDecision Balancer::on_step(StepKind kind) {
   return StepDecision::kProceed;
 }
 
-void Balancer::progress() {
-  if (state_ == State::kPlanning) {
-    if (auto plan = environment_.planner.poll()) {
-      take_plan(std::move(*plan));
-    }
-  }
-  if (state_ == State::kMoving) {
-    note_landed();
-    start_next_layer();
-  }
-}
-
-void Balancer::take_landed_loads() {
-  while (const LoadMatrix* counts = environment_.load_recorder.try_take()) {
-    const auto recorded = window_.record(*counts);
-    EPLB_ASSERT(recorded.has_value());
-  }
-}
-
-void Balancer::commit_landed_layers() {
-  while (!in_flight_.empty() && in_flight_.front().landed) {
-    const std::size_t index = in_flight_.front().plan_index;
-    const LayerMigration& migration = plan_.layers[index];
-    const LayerId layer = migration.layer;
-    placement_ = std::move(placement_).with_layer(layer, std::move(targets_[index]));
-    ++epochs_[layer.index()];
-    ++committed_layer_count_;
-    environment_.map_publisher.publish(layer, LayerMap::from(placement_.layer(layer)),
-                                       epochs_[layer.index()]);
-    landing_pool_.release(migration, settings_.shape.slots_per_rank());
-    in_flight_.pop_front();
-    trace(env::TraceEvent::kCommit, layer.value, epochs_[layer.index()]);
-  }
-  const bool all_committed = next_layer_ == plan_.layers.size() && in_flight_.empty();
-  if (state_ == State::kMoving && all_committed) {
-    end_rearrangement();
-  }
-}
-
-// NOTE [cadence]: the order is the reference's (eplb-semantics 3.2). The counter moves on dummy
-// steps too. While a rearrangement runs it goes on growing past the interval, so that the next one
-// is triggered by the first step after the end.
-void Balancer::advance_cadence() {
-  ++counter_;
-  if (counter_ >= settings_.options.step_interval && !rearranging()) {
-    counter_ = 0;
-    trigger();
-  }
-  refresh_recording();
+void Balancer::trigger() {
+  cadence_.restart();
+  ++rearrangement_count_;
+  const std::int64_t now_ns = environment_->clock.now_ns();
+  rearrangement_ = {.start_step = step_, .start_ns = now_ns};
+  const bool forced = forced_.has_value();
+  const env::FaultPoints& faults = environment_->fault_points;
+  const std::int64_t number = rearrangement_count_;
+  const std::int32_t rows = landing_rows_of(settings_);
+  PlanRequest request{
+      .rearrangement = number,
+      .shape = forced ? forced_->shape : settings_.shape,
+      .topology = forced ? forced_->topology : settings_.topology,
+      .staying = forced ? forced_->staying : std::nullopt,
+      .history = {},
+      .window_part_count = settings_.options.window_parts,
+      .current = std::make_shared<const Placement>(placement_),
+      .costs = settings_.costs,
+      .schedule = {.landing_rows = rows,
+                   .row_bytes = settings_.row_bytes,
+                   .batching = settings_.options.migration_batching_enabled,
+                   .one_row_batches = faults.fires_alike(env::FaultPoint::kOneRowBatches, number),
+                   .every_layer = faults.fires_alike(env::FaultPoint::kEveryLayer, number),
+                   .first_landing_row =
+                       faults.fires_alike(env::FaultPoint::kRotatedRows, number) ? rows / 2 : 0}};
+  forced_.reset();
+  machine_->start(settings_.options.use_async && !forced ? Pace::kSteps : Pace::kHeld,
+                  window_.has_value() ? &*window_ : nullptr, std::move(request), forced);
 }
 
 void Balancer::refresh_recording() {
-  const bool wanted = settings_.options.step_interval - counter_ <= settings_.options.window_size;
-  if (wanted != recording_) {
+  const bool wanted = cadence_.should_record();
+  if (recording_ != wanted) {
     recording_ = wanted;
-    environment_.load_recorder.set_recording(wanted);
+    environment_->load_recorder.set_recording(wanted);
     trace(env::TraceEvent::kRecording, step_, wanted ? 1 : 0);
   }
 }
 
-void Balancer::trigger() {
-  std::vector<RealLoadMatrix> parts = window_.parts();
-  if (!has_load(parts)) {
-    // A policy would give all replicas to expert 0; without load the placement stays.
-    trace(env::TraceEvent::kPlanSkipped, step_, 0);
-    return;
-  }
-  std::ranges::move(parts, std::back_inserter(history_));
-  const auto kept = static_cast<std::size_t>(settings_.options.history_parts);
-  if (history_.size() > kept) {
-    history_.erase(history_.begin(), history_.end() - static_cast<std::ptrdiff_t>(kept));
-  }
-  rearrangement_ = {.start_step = step_, .start_ns = environment_.clock.now_ns()};
-  state_ = State::kPlanning;
-  trace(env::TraceEvent::kPlanRequested, step_, 0);
-  environment_.planner.submit({.shape = settings_.shape,
-                               .topology = settings_.topology,
-                               .history = history_,
-                               .window_part_count = settings_.options.window_parts,
-                               .current = &placement_,
-                               .costs = settings_.costs});
+bool Balancer::progress() {
+  take_landed_loads();
+  take_logs();
+  return machine_->progress();
 }
 
-void Balancer::take_plan(Result<Placement> plan) {
-  if (!plan) {
-    plan_error_ = plan.error();
-    trace(env::TraceEvent::kPlanFailed, step_, static_cast<std::int64_t>(plan_error_->code));
-    state_ = State::kIdle;
-    return;
-  }
-  plan_error_.reset();
-  plan_ = plan_migration(placement_, *plan);
-  targets_.clear();
-  for (const LayerMigration& layer : plan_.layers) {
-    targets_.push_back(plan->layer(layer.layer));
-  }
-  next_layer_ = 0;
-  rearrangement_.moved_experts = plan_.remote_transfer_count();
-  state_ = State::kMoving;
-  trace(env::TraceEvent::kPlanReady, step_, static_cast<std::int64_t>(digest(plan_)));
+MigrationState Balancer::state() const {
+  return machine_->state();
 }
 
-void Balancer::note_landed() {
-  for (LayerInFlight& layer : in_flight_) {
-    if (!layer.landed && environment_.transport.has_landed(layer.ticket)) {
-      layer.landed = true;
-      trace(env::TraceEvent::kTransferLanded, plan_.layers[layer.plan_index].layer.value, 0);
+const Failure& Balancer::stop_reason() const {
+  return machine_->stop_reason();
+}
+
+void Balancer::drain() {
+  draining_ = true;
+  machine_->drain();
+}
+
+bool Balancer::drained() const {
+  return machine_->state() == MigrationState::kIdle && passes_under_way_ == 0 &&
+         logs_under_way_.empty() && !step_open_;
+}
+
+Result<void> Balancer::release_memory() {
+  if (!drained()) {
+    return fail(ErrorCode::kAborted, std::string(kNotDrained));
+  }
+  environment_->memory.release();
+  return {};
+}
+
+Result<void> Balancer::reserve_memory() {
+  return reserve();
+}
+
+Result<void> Balancer::vacate(std::vector<RankId> staying, Topology topology) {
+  if (!drained()) {
+    return fail(ErrorCode::kAborted, std::string(kNotDrained));
+  }
+  const auto in_order = [](RankId a, RankId b) { return a < b; };
+  const bool ascending = std::ranges::adjacent_find(staying, std::ranges::greater_equal{},
+                                                    &RankId::value) == staying.end();
+  if (staying.empty() || !ascending || !std::ranges::is_sorted(staying, in_order) ||
+      staying.front().value < 0 || staying.back().value >= settings_.shape.rank_count) {
+    return fail(ErrorCode::kInvalidArgument, "staying ranks must be members, ascending");
+  }
+  const Shape shape = with_ranks(settings_.shape, static_cast<std::int32_t>(staying.size()));
+  if (auto valid = validate(shape); !valid) {
+    return valid;
+  }
+  forced_ = {.staying = std::move(staying), .shape = shape, .topology = std::move(topology)};
+  return {};
+}
+
+Result<Balancer::Snapshot> Balancer::snapshot_for(const RankMapping& mapping,
+                                                  std::int32_t rank_count) const {
+  if (!drained()) {
+    return fail(ErrorCode::kAborted, std::string(kNotDrained));
+  }
+  auto placement = rescaled(placement_, mapping, rank_count);
+  if (!placement) {
+    return tl::unexpected(placement.error());
+  }
+  return Snapshot{.placement = std::move(*placement),
+                  .epochs = epochs_,
+                  .step = step_,
+                  .cadence = cadence_.counter(),
+                  .rearrangement = rearrangement_count_,
+                  .history = machine_->history()};
+}
+
+Result<void> Balancer::rescale(const env::Environment& environment, const RankMapping& mapping,
+                               Topology topology) {
+  auto snapshot = snapshot_for(mapping, topology.rank_count());
+  if (!snapshot) {
+    return tl::unexpected(snapshot.error());
+  }
+  Settings settings = settings_;
+  settings.shape = snapshot->placement.shape();
+  settings.topology = std::move(topology);
+  if (auto valid = check(settings); !valid) {
+    return valid;
+  }
+  if (!window_.has_value()) {
+    auto window = window_for(settings, environment);
+    if (!window) {
+      return tl::unexpected(window.error());
     }
+    window_ = std::move(*window);
+  } else if (!environment.load_recorder.counts_here()) {
+    window_.reset();
   }
+  settings_ = std::move(settings);
+  placement_ = std::move(snapshot->placement);
+  environment_.emplace(environment);
+  recording_.reset();
+  if (auto reserved = reserve(); !reserved) {
+    return reserved;
+  }
+  make_machine(machine_->history());
+  refresh_recording();
+  publish_all();
+  fill_at_next_step();
+  return {};
 }
 
-void Balancer::start_next_layer() {
-  const bool wire_busy = !in_flight_.empty() && !in_flight_.back().landed;
-  if (next_layer_ == plan_.layers.size() || wire_busy) {
-    return;
-  }
-  const LayerMigration& layer = plan_.layers[next_layer_];
-  if (!landing_pool_.try_take(layer, settings_.shape.slots_per_rank())) {
-    EPLB_ASSERT(!in_flight_.empty());
-    return;
-  }
-  in_flight_.push_back(
-      {.plan_index = next_layer_, .ticket = environment_.transport.start(layer), .landed = false});
-  ++next_layer_;
-  trace(env::TraceEvent::kTransferStarted, layer.layer.value,
-        static_cast<std::int64_t>(layer.remote.size()));
-}
-
-void Balancer::end_rearrangement() {
-  rearrangement_.end_step = step_;
-  rearrangement_.end_ns = environment_.clock.now_ns();
-  rearrangements_.push_back(rearrangement_);
-  state_ = State::kIdle;
-  trace(env::TraceEvent::kRearrangementEnd, step_, rearrangement_.moved_experts);
+void Balancer::fill_at_next_step() {
+  forced_ = {.staying = std::nullopt, .shape = settings_.shape, .topology = settings_.topology};
 }
 
 void Balancer::trace(env::TraceEvent event, std::int64_t subject, std::int64_t value) const {
-  environment_.trace_sink.record(
-      {.time_ns = environment_.clock.now_ns(), .event = event, .subject = subject, .value = value});
+  environment_->trace_sink.record({.time_ns = environment_->clock.now_ns(),
+                                   .rank = environment_->control_plane.rank(),
+                                   .event = event,
+                                   .subject = subject,
+                                   .value = value});
 }
 
 }  // namespace eplb

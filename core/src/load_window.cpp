@@ -6,6 +6,9 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <utility>
+
+#include "eplb/core/assert.hpp"
 
 namespace eplb {
 namespace {
@@ -70,6 +73,11 @@ Result<void> LoadWindow::record(const LoadMatrix& counts) {
   if (bits < 0 || bits > std::numeric_limits<std::int32_t>::max()) {
     return fail(ErrorCode::kInvalidArgument, "a step's count is outside [0, 2^31)");
   }
+  const bool overwrites = filled_ == options_.step_count_max;
+  if (overwrites && sum_.next < sum_.step_count &&
+      next_ == (sum_.first_row + sum_.next) % options_.step_count_max) {
+    add_next_step();
+  }
   std::ranges::transform(cells, ring_.get() + next_ * static_cast<std::ptrdiff_t>(row_size_),
                          [](std::int64_t count) { return static_cast<std::int32_t>(count); });
   next_ = (next_ + 1) % options_.step_count_max;
@@ -77,41 +85,71 @@ Result<void> LoadWindow::record(const LoadMatrix& counts) {
   return {};
 }
 
-const std::int32_t* LoadWindow::step_row(std::int32_t age_from_oldest) const {
-  const std::int32_t oldest = filled_ < options_.step_count_max ? 0 : next_;
-  const std::int64_t row =
-      (std::int64_t{oldest} + age_from_oldest) % std::int64_t{options_.step_count_max};
-  return ring_.get() + static_cast<std::size_t>(row) * row_size_;
+const std::int32_t* LoadWindow::row_at(std::int64_t row) const {
+  return ring_.get() + static_cast<std::size_t>(row % options_.step_count_max) * row_size_;
 }
 
-std::vector<RealLoadMatrix> LoadWindow::parts() const {
+void LoadWindow::start_sum() {
+  const auto parts = static_cast<std::size_t>(options_.part_count);
+  const bool fades = options_.half_life_steps.has_value();
+  const Eigen::Index rows = options_.layer_count;
+  const Eigen::Index cols = options_.expert_count;
+  sum_ = {
+      .step_count = filled_,
+      .next = 0,
+      .first_row = filled_ < options_.step_count_max ? 0 : next_,
+      .exact = std::vector<LoadMatrix>(fades ? 0 : parts, LoadMatrix::Zero(rows, cols)),
+      .weighted = std::vector<RealLoadMatrix>(fades ? parts : 0, RealLoadMatrix::Zero(rows, cols))};
+}
+
+void LoadWindow::add_next_step() {
   using Counts = Eigen::Matrix<std::int32_t, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  using Row = Eigen::Map<const Counts>;
-  std::vector<RealLoadMatrix> parts;
-  parts.reserve(static_cast<std::size_t>(options_.part_count));
-  for (std::int64_t part = 0; part < options_.part_count; ++part) {
-    const auto begin = static_cast<std::int32_t>(part * filled_ / options_.part_count);
-    const auto end = static_cast<std::int32_t>((part + 1) * filled_ / options_.part_count);
-    RealLoadMatrix weighted = RealLoadMatrix::Zero(options_.layer_count, options_.expert_count);
-    LoadMatrix exact = LoadMatrix::Zero(options_.layer_count, options_.expert_count);
-    for (std::int32_t step = begin; step < end; ++step) {
-      const Row row(step_row(step), options_.layer_count, options_.expert_count);
-      if (options_.half_life_steps.has_value()) {
-        const double age = filled_ - 1 - step;
-        weighted += std::exp2(-age / *options_.half_life_steps) * row.cast<double>();
-      } else {
-        exact += row.cast<std::int64_t>();
-      }
-    }
-    parts.push_back(options_.half_life_steps.has_value() ? weighted : exact.cast<double>().eval());
+  const std::int64_t step = sum_.next++;
+  // The last part whose first step, floor(part n / parts), is not after `step`.
+  const std::int64_t part =
+      ((step + 1) * options_.part_count + sum_.step_count - 1) / sum_.step_count - 1;
+  const Eigen::Map<const Counts> row(row_at(sum_.first_row + step), options_.layer_count,
+                                     options_.expert_count);
+  if (options_.half_life_steps.has_value()) {
+    const auto age = static_cast<double>(sum_.step_count - 1 - step);
+    sum_.weighted[static_cast<std::size_t>(part)] +=
+        std::exp2(-age / *options_.half_life_steps) * row.cast<double>();
+  } else {
+    sum_.exact[static_cast<std::size_t>(part)] += row.cast<std::int64_t>();
   }
+}
+
+bool LoadWindow::advance_sum(std::int64_t cell_count) {
+  const auto row_size = static_cast<std::int64_t>(std::max<std::size_t>(row_size_, 1));
+  const std::int64_t steps = std::max<std::int64_t>(1, cell_count / row_size);
+  for (std::int64_t step = 0; step < steps && sum_.next < sum_.step_count; ++step) {
+    add_next_step();
+  }
+  return sum_.next == sum_.step_count;
+}
+
+std::vector<RealLoadMatrix> LoadWindow::take_sum() {
+  EPLB_ASSERT_OP(sum_.next, ==, sum_.step_count);
+  std::vector<RealLoadMatrix> parts = std::move(sum_.weighted);
+  for (const LoadMatrix& part : sum_.exact) {
+    parts.emplace_back(part.cast<double>());
+  }
+  sum_ = {};
   return parts;
+}
+
+std::vector<RealLoadMatrix> LoadWindow::parts() {
+  start_sum();
+  while (!advance_sum(std::numeric_limits<std::int64_t>::max())) {
+  }
+  return take_sum();
 }
 
 LoadMatrix LoadWindow::total() const {
   LoadMatrix sum = LoadMatrix::Zero(options_.layer_count, options_.expert_count);
+  const std::int32_t oldest = filled_ < options_.step_count_max ? 0 : next_;
   for (std::int32_t step = 0; step < filled_; ++step) {
-    const std::int32_t* row = step_row(step);
+    const std::int32_t* row = row_at(std::int64_t{oldest} + step);
     for (std::size_t cell = 0; cell < row_size_; ++cell) {
       sum.data()[cell] += row[cell];
     }

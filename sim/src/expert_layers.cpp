@@ -6,32 +6,31 @@
 
 namespace eplb::sim {
 
-ExpertLayers::ExpertLayers(const Options& options)
-    : options_(options),
-      dealer_(options.dealer),
-      tokens_per_slot_(static_cast<std::size_t>(options.shape.slot_count()), 0),
-      rank_loads_(RankLoadMatrix::Zero(options.shape.layer_count, options.shape.rank_count)) {}
+ExpertLayers::ExpertLayers(const Options& options) : options_(options), dealer_(options.dealer) {}
 
-ExpertLayers::Forward ExpertLayers::run(const LoadMatrix& counts, const SimMapPublisher& maps) {
+std::int64_t ExpertLayers::run(const LoadMatrix& counts, const Span& span,
+                               const SimMapPublisher& maps, Tally& tally) {
   const Shape& shape = options_.shape;
   const auto slots_per_rank = static_cast<std::size_t>(shape.slots_per_rank());
   std::int64_t duration_ns = 0;
-  for (std::int32_t layer = 0; layer < shape.layer_count; ++layer) {
-    const std::span<const std::int64_t> layer_counts(counts.row(layer).data(),
-                                                     static_cast<std::size_t>(counts.cols()));
-    dealer_.deal(layer_counts, maps.map(LayerId{layer}), tokens_per_slot_);
+  for (std::int32_t index = 0; index < span.layer_count; ++index) {
+    const std::int32_t layer = span.first_group_layer + index;
+    const std::span<const std::int64_t> layer_counts(
+        counts.row(span.first_count_row + index).data(), static_cast<std::size_t>(counts.cols()));
+    const std::span<std::int64_t> slots(tally.slot_loads.row(layer).data(),
+                                        static_cast<std::size_t>(tally.slot_loads.cols()));
+    dealer_.deal(layer_counts, maps.map(LayerId{layer}), slots);
     double slowest_ns = 0;
     for (std::int32_t rank = 0; rank < shape.rank_count; ++rank) {
-      const std::span<const std::int64_t> local(
-          tokens_per_slot_.data() + static_cast<std::size_t>(rank) * slots_per_rank,
-          slots_per_rank);
-      const ExpertLayerFeatures features = features_of(local, options_.block_rows);
-      rank_loads_(layer, rank) = features.assignments;
+      const ExpertLayerFeatures features = features_of(
+          slots.subspan(static_cast<std::size_t>(rank) * slots_per_rank, slots_per_rank),
+          options_.block_rows);
+      tally.rank_loads(layer, rank) = features.assignments;
       slowest_ns = std::max(slowest_ns, expert_layer_ns(options_.cost, features));
     }
     duration_ns += std::llround(slowest_ns);
   }
-  return {.duration_ns = duration_ns, .balancedness = balancedness(rank_loads_)};
+  return duration_ns;
 }
 
 }  // namespace eplb::sim

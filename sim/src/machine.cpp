@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "eplb/core/communicator.hpp"
+
 namespace eplb::sim {
 namespace {
 
@@ -22,6 +24,15 @@ Result<Topology> topology_of(const HardwareOptions& hardware, const ParallelOpti
                            .ranks_per_node = parallel.ranks_per_node,
 
                            .ranks_per_domain = ranks_per_domain(hardware, parallel)});
+}
+
+Communicator resolved_communicator(const Scenario& scenario, const Topology& topology) {
+  return resolve_communicator(scenario.eplb,
+                              {.model = scenario.model,
+                               .draft_count = static_cast<std::int32_t>(scenario.drafts.size()),
+                               .parallel = scenario.parallel,
+                               .engine = scenario.engine,
+                               .domain_count = topology.domain_count()});
 }
 
 std::int32_t tensors_per_expert(WeightFormat format) {

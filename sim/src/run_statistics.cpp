@@ -16,25 +16,29 @@ double percentile_ms(const std::vector<std::int64_t>& sorted_ns, std::size_t per
 
 }  // namespace
 
-void RunStatistics::start_forward(std::int64_t now_ns, std::int64_t expert_layers_ns,
-                                  const Balancedness& balancedness) {
+void RunStatistics::start_forward(std::int64_t now_ns, const Forward& forward) {
+  in_step_ = true;
   step_start_ns_ = now_ns;
-  expert_layers_ns_ += expert_layers_ns;
-  balancedness_.add(balancedness.value);
-  min_layer_.add(balancedness.min_layer);
+  expert_layers_ns_ += forward.expert_layers_ns;
+  others_ns_ += forward.others_ns;
+  balancedness_.add(forward.balancedness.value);
+  min_layer_.add(forward.balancedness.min_layer);
   if (!any_commit_) {
-    before_.add(balancedness.value);
+    before_.add(forward.balancedness.value);
   }
   if (any_rearrangement_) {
-    after_.add(balancedness.value);
+    after_.add(forward.balancedness.value);
   }
 }
 
-void RunStatistics::end_step(std::int64_t now_ns) {
-  const std::int64_t held_ns = now_ns - forward_end_ns_;
+void RunStatistics::end_step(std::int64_t now_ns, std::int64_t held_ns) {
+  const std::int64_t commit_ns = std::max<std::int64_t>(0, now_ns - forward_end_ns_ - held_ns);
   hold_count_ += held_ns > 0 ? 1 : 0;
   hold_ns_ += held_ns;
+  commit_count_ += commit_ns > 0 ? 1 : 0;
+  commit_ns_ += commit_ns;
   step_ns_.push_back(now_ns - step_start_ns_);
+  in_step_ = false;
 }
 
 SimulationResult RunStatistics::summary() const {
@@ -48,13 +52,16 @@ SimulationResult RunStatistics::summary() const {
                  .p50_ms = percentile_ms(sorted, 50),
                  .p99_ms = percentile_ms(sorted, 99)};
   result.breakdown.mega_moe_ms = static_cast<double>(expert_layers_ns_) * kMsPerNs / steps;
-  result.breakdown.eplb_ms = static_cast<double>(hold_ns_) * kMsPerNs / steps;
+  result.breakdown.others_ms = static_cast<double>(others_ns_) * kMsPerNs / steps;
+  result.breakdown.eplb_ms = static_cast<double>(hold_ns_ + commit_ns_) * kMsPerNs / steps;
   result.balancedness = {.mean = balancedness_.value().value_or(0),
                          .min_layer = min_layer_.value().value_or(0),
                          .before = before_.value(),
                          .after = after_.value()};
   result.hold_count = hold_count_;
   result.hold_ns = hold_ns_;
+  result.commit_count = commit_count_;
+  result.commit_ns = commit_ns_;
   return result;
 }
 

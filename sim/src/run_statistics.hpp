@@ -12,12 +12,20 @@ namespace eplb::sim {
 /// the next, so that holds belong to the step they follow and the steps add up to the run.
 class RunStatistics {
  public:
-  void start_forward(std::int64_t now_ns, std::int64_t expert_layers_ns,
-                     const Balancedness& balancedness);
+  struct Forward {
+    std::int64_t expert_layers_ns = 0;
+    std::int64_t others_ns = 0;
+    Balancedness balancedness;
+  };
+
+  void start_forward(std::int64_t now_ns, const Forward& forward);
 
   void end_forward(std::int64_t now_ns) { forward_end_ns_ = now_ns; }
 
-  void end_step(std::int64_t now_ns);
+  /// The next forward begins. What lies between is what the ranks held, and the commits' copies.
+  void end_step(std::int64_t now_ns, std::int64_t held_ns);
+
+  [[nodiscard]] bool in_step() const { return in_step_; }
 
   /// What the forwards to come are served by: whether a layer was ever committed, and whether a
   /// whole rearrangement was.
@@ -52,8 +60,12 @@ class RunStatistics {
   std::int64_t step_start_ns_ = 0;
   std::int64_t forward_end_ns_ = 0;
   std::int64_t expert_layers_ns_ = 0;
+  std::int64_t others_ns_ = 0;
   std::int64_t hold_count_ = 0;
   std::int64_t hold_ns_ = 0;
+  std::int64_t commit_count_ = 0;
+  std::int64_t commit_ns_ = 0;
+  bool in_step_ = false;
   bool any_commit_ = false;
   bool any_rearrangement_ = false;
   Mean balancedness_;

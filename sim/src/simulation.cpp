@@ -1,233 +1,351 @@
 #include "eplb/sim/simulation.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "eplb/core/assert.hpp"
 #include "eplb/sim/environment.hpp"
-#include "eplb/sim/expert_layers.hpp"
 #include "eplb/sim/machine.hpp"
 #include "eplb/sim/workload.hpp"
 #include "run_statistics.hpp"
+#include "stage.hpp"
 
 namespace eplb::sim {
 namespace {
 
-/// What an event of the run means.
-enum RunEvent : std::int64_t { kWake = 0, kForwardEnd = 1 };
+/// Between two looks whether counts have been read back, before a group changes its size.
+constexpr std::int64_t kDrainPollNs = 10'000;
 
-/// All sizes that follow from a scenario, computed once.
-struct Sizes {
-  Shape shape;
-  Topology topology;
-  ExpertLayerCost cost;
-  std::int64_t rows_per_rank;
-  std::int64_t tokens_per_step;
-  std::int64_t other_kernels_ns;
-
-  static Result<Sizes> of(const Scenario& scenario) {
-    const ServingOptions& serving = scenario.serving;
-    const Shape shape = shape_of(scenario.model, scenario.parallel, scenario.eplb);
-    if (auto valid = validate(shape); !valid) {
-      return tl::unexpected(valid.error());
-    }
-    auto topology = topology_of(scenario.hardware, scenario.parallel);
-    if (!topology) {
-      return tl::unexpected(topology.error());
-    }
-    const std::int64_t rows = std::int64_t{serving.requests_per_rank} * serving.tokens_per_request;
-    const double others_ms = serving.other_kernels_base_ms +
-                             serving.other_kernels_per_request_ms * serving.requests_per_rank;
-    return Sizes{.shape = shape,
-                 .topology = std::move(*topology),
-                 .cost = expert_layer_cost(scenario.model, scenario.hardware, scenario.parallel),
-                 .rows_per_rank = rows,
-                 .tokens_per_step = rows * scenario.parallel.ranks,
-                 .other_kernels_ns = std::llround(others_ms * 1e6)};
-  }
-};
-
-/// One run: forwards one after another, the balancer between them, the environment beside them.
-class Run final : public EventHandler {
+/// One run: stages whose forwards run together, each a group of balancers, until enough steps.
+class Run final : public StageObserver, private EventHandler {
  public:
-  Run(const Scenario& scenario, Sizes sizes, const PlacementPolicy& policy)
-      : scenario_(scenario),
-        sizes_(std::move(sizes)),
-        clock_(engine_),
-        planner_(engine_, *this, policy,
-                 {.plan_us_per_layer = scenario.hardware.plan_us_per_layer}),
-        transport_(engine_, *this, sizes_.topology,
-                   {.bytes_per_expert = bytes_per_expert(scenario.model),
-                    .tensors_per_expert = tensors_per_expert(scenario.model.weight_format),
-                    .slots_per_rank = sizes_.shape.slots_per_rank(),
-                    .hardware = scenario.hardware}),
-        maps_(Placement::initial(sizes_.shape)),
-        workload_(scenario.model, scenario.workload, sizes_.tokens_per_step, scenario.run.seed),
-        layers_(
-            {.shape = sizes_.shape,
-             .cost = sizes_.cost,
-             .block_rows = block_rows_for(static_cast<double>(sizes_.tokens_per_step) *
-                                          scenario.model.top_k / scenario.model.logical_experts),
-             .dealer = {.choice = scenario.eplb.replica_choice,
-                        .rows_per_rank = static_cast<std::int32_t>(sizes_.rows_per_rank),
-                        .rank_count = sizes_.shape.rank_count,
-                        .noise = scenario.workload.noise,
-                        .seed = scenario.run.seed}}) {}
-
-  /// Without a balancer the initial placement serves to the end.
-  Result<void> attach_balancer() {
-    const double move_ns = static_cast<double>(bytes_per_expert(scenario_.model)) /
-                           scenario_.hardware.peer_copy_bandwidth_gb_per_s;
-    auto balancer =
-        Balancer::create({.options = scenario_.eplb,
-                          .shape = sizes_.shape,
-                          .topology = sizes_.topology,
-                          .costs = {.layer = sizes_.cost, .move_ns_per_expert = move_ns}},
-                         {.clock = clock_,
-                          .load_recorder = recorder_,
-                          .planner = planner_,
-                          .transport = transport_,
-                          .map_publisher = maps_,
-                          .trace_sink = trace_});
-    if (!balancer) {
-      return tl::unexpected(balancer.error());
+  Run(const Scenario& scenario, const PlacementPolicy& policy, const Topology& topology)
+      : scenario_(scenario), rank_count_(scenario.parallel.ranks) {
+    const Stage::World world{.engine = engine_,
+                             .violations = violations_,
+                             .trace_sink = trace_,
+                             .policy = policy,
+                             .observer = *this};
+    for (auto& segments : segments_of(scenario)) {
+      stages_.push_back(std::make_unique<Stage>(world, scenario, std::move(segments), topology));
     }
-    balancer_ = std::move(*balancer);
+    std::uint64_t seed = scenario.run.seed;
+    for (const ModelOptions& model : models_of(scenario)) {
+      workloads_.push_back(
+          std::make_unique<Workload>(model, scenario.workload, tokens_per_step(), seed++));
+    }
+  }
+
+  Result<void> attach_balancers() {
+    for (const auto& stage : stages_) {
+      if (auto attached = stage->attach_balancers(); !attached) {
+        return attached;
+      }
+    }
     return {};
   }
 
   Result<SimulationResult> serve(const Progress& progress) {
     constexpr std::int64_t kStepsPerReport = 64;
-    start_forward();
+    resume_all();
     std::int64_t reported = 0;
-    while (statistics_.step_count() < scenario_.run.steps) {
+    while (!finished_ && !error_ && !stop_reason_) {
       const bool pending = engine_.run_next();
       EPLB_ASSERT(pending);
-      if (balancer_ != nullptr && balancer_->plan_error().has_value()) {
-        return tl::unexpected(*balancer_->plan_error());
-      }
+      EPLB_ASSERT(!violations_.any());
       if (progress && statistics_.step_count() >= reported + kStepsPerReport) {
         reported = statistics_.step_count();
         progress(reported);
       }
     }
+    if (error_) {
+      return tl::unexpected(*error_);
+    }
+    if (stop_reason_) {
+      return fail(ErrorCode::kPeerFailed, "the group has ended: " + describe(*stop_reason_));
+    }
     return result();
   }
 
-  void on_event(const Event& event) override {
-    if (event.argument == kForwardEnd) {
-      statistics_.end_forward(engine_.now_ns());
-      end_step();
-      return;
-    }
-    if (balancer_ != nullptr) {
-      balancer_->progress();
-    }
-    if (holding_) {
-      end_step();
-    }
-  }
-
  private:
-  void start_forward() {
-    const LoadMatrix& counts = workload_.counts_at(statistics_.step_count());
-    const ExpertLayers::Forward forward = layers_.run(counts, maps_);
-    recorder_.count(counts);
-    statistics_.start_forward(engine_.now_ns(), forward.duration_ns, forward.balancedness);
-    engine_.schedule(engine_.now_ns() + forward.duration_ns + sizes_.other_kernels_ns,
-                     Phase::kCompletion, *this, kForwardEnd);
+  [[nodiscard]] std::int64_t tokens_per_step() const {
+    return std::int64_t{scenario_.serving.requests_per_rank} *
+           scenario_.serving.tokens_per_request * rank_count_;
   }
 
-  /// Between two forwards: asks the balancer whether to go on, again after each hold.
-  void end_step() {
-    if (balancer_ == nullptr) {
-      trace_.add(engine_.now_ns());
-    } else if (balancer_->on_step(StepKind::kReal) == StepDecision::kHold) {
-      holding_ = true;
-      balancer_->progress();
+  /// Ranks of all stages.
+  [[nodiscard]] std::int32_t rank_total() const {
+    return rank_count_ * static_cast<std::int32_t>(stages_.size());
+  }
+
+  void resume_all() {
+    waiting_ranks_ = 0;
+    for (const auto& stage : stages_) {
+      stage->group()->resume();
+    }
+  }
+
+  void stage_ready() override {
+    if (++ready_stages_ == stages_.size()) {
+      ready_stages_ = 0;
+      close_step();
+      begin_step();
+    }
+  }
+
+  void begin_step() {
+    const std::int64_t step = statistics_.step_count();
+    std::vector<const LoadMatrix*> counts;
+    for (const auto& workload : workloads_) {
+      counts.push_back(&workload->counts_at(step));
+    }
+    const ServingOptions& serving = scenario_.serving;
+    const double others_ms = serving.other_kernels_base_ms +
+                             serving.other_kernels_per_request_ms * serving.requests_per_rank;
+    const auto stage_count = static_cast<double>(stages_.size());
+    std::int64_t layers_ns = 0;
+    for (const auto& stage : stages_) {
+      layers_ns = std::max(layers_ns, stage->run_layers(counts));
+    }
+    const std::int64_t others_ns = std::llround(others_ms * 1e6 / stage_count);
+    statistics_.start_forward(engine_.now_ns(), {.expert_layers_ns = layers_ns,
+                                                 .others_ns = others_ns,
+                                                 .balancedness = balancedness_now()});
+    tokens_served_ += std::int64_t{serving.requests_per_rank} * rank_count_;
+    pausing_ = step + 1 == scenario_.run.steps || scaling_ != nullptr || scale_due(step + 1);
+    for (const auto& stage : stages_) {
+      stage->group()->begin_forward(layers_ns + others_ns);
+    }
+    statistics_.end_forward(engine_.now_ns() + layers_ns + others_ns);
+  }
+
+  /// A step lasts until the next forward begins.
+  void close_step() {
+    if (statistics_.in_step()) {
+      const std::int64_t held_ns = held();
+      statistics_.end_step(engine_.now_ns(), held_ns - held_before_ns_);
+      held_before_ns_ = held_ns;
+      note_rearrangements();
+    }
+  }
+
+  [[nodiscard]] std::int64_t held() const {
+    std::int64_t longest_ns = 0;
+    for (const auto& stage : stages_) {
+      longest_ns = std::max(longest_ns, stage->group().held_ns());
+    }
+    return longest_ns;
+  }
+
+  [[nodiscard]] Balancedness balancedness_now() const {
+    Eigen::Index rows = 0;
+    for (const auto& stage : stages_) {
+      rows += stage->tally().rank_loads.rows();
+    }
+    RankLoadMatrix loads(rows, rank_count_);
+    rows = 0;
+    for (const auto& stage : stages_) {
+      const RankLoadMatrix& part = stage->tally().rank_loads;
+      loads.middleRows(rows, part.rows()) = part;
+      rows += part.rows();
+    }
+    return balancedness(loads);
+  }
+
+  [[nodiscard]] bool rank_proceeds() override {
+    if (!pausing_) {
+      return true;
+    }
+    if (++waiting_ranks_ == rank_total()) {
+      engine_.schedule(engine_.now_ns(), Phase::kStart, *this, 0);
+    }
+    return false;
+  }
+
+  void rank_stopped(const Failure& reason) override { stop_reason_ = reason; }
+
+  void plan_refused(const Error& error) override { error_ = error; }
+
+  /// All ranks wait between two steps: the run has ended, or the group changes its size.
+  void on_event(const Event& /*event*/) override {
+    if (statistics_.step_count() + 1 == scenario_.run.steps) {
+      close_step();
+      finished_ = true;
       return;
-    } else {
-      balancer_->progress();
-      note_rearrangement();
     }
-    holding_ = false;
-    statistics_.end_step(engine_.now_ns());
-    if (statistics_.step_count() < scenario_.run.steps) {
-      start_forward();
+    if (auto scaled = scale(); !scaled) {
+      error_ = scaled.error();
     }
   }
 
-  void note_rearrangement() {
-    const auto ended = balancer_->rearrangements();
-    if (ended.size() > reports_.size()) {
-      const Rearrangement& newest = ended.back();
-      reports_.push_back({.rearrangement = newest,
-                          .wire_ns = transport_.wire_ns() - reported_wire_ns_,
-                          .bytes = newest.moved_experts * bytes_per_expert(scenario_.model)});
-      reported_wire_ns_ = transport_.wire_ns();
-    }
-    statistics_.note_serving(balancer_->committed_layer_count() > 0, !ended.empty());
+  [[nodiscard]] bool scale_due(std::int64_t steps) const {
+    const auto& events = scenario_.parallel.scale;
+    return next_scale_ < events.size() && events[next_scale_].at_step <= steps;
   }
 
-  [[nodiscard]] MemoryUse memory() const {
-    const std::int64_t layer_count = sizes_.shape.layer_count;
-    const std::int64_t expert_bytes = bytes_per_expert(scenario_.model);
-    const std::int64_t slots = sizes_.shape.slots_per_rank();
-    const std::int64_t map_words =
-        std::int64_t{sizes_.shape.expert_count} * (LayerMap::slots_width(sizes_.shape) + 1);
-    MemoryUse use{.weights_bytes = slots * layer_count * expert_bytes};
-    if (balancer_ != nullptr) {
-      use.redundant_bytes =
-          layer_count * expert_bytes * sizes_.shape.redundant_slot_count / sizes_.shape.rank_count;
-      use.landing_bytes = slots * expert_bytes;
-      use.maps_bytes = layer_count * map_words * std::int64_t{sizeof(std::int32_t)};
+  enum class Scaling : std::uint8_t { kDraining, kVacating };
+
+  Result<void> scale() {
+    const std::int32_t ranks = scenario_.parallel.scale[next_scale_].ranks;
+    if (scaling_ == nullptr) {
+      scaling_ = std::make_unique<Scaling>(Scaling::kDraining);
+      for (const auto& stage : stages_) {
+        stage->group().drain();
+      }
+    }
+    if (std::ranges::any_of(stages_, [](const auto& stage) { return !stage->group().idle(); })) {
+      resume_all();  // What runs is aborted by steps.
+      return {};
+    }
+    if (std::ranges::any_of(stages_, [](const auto& stage) { return !stage->group().drained(); })) {
+      engine_.schedule(engine_.now_ns() + kDrainPollNs, Phase::kStart, *this, 0);
+      return {};
+    }
+    ParallelOptions parallel = scenario_.parallel;
+    parallel.ranks = ranks;
+    auto topology = topology_of(scenario_.hardware, parallel);
+    if (!topology) {
+      return tl::unexpected(topology.error());
+    }
+    if (ranks < rank_count_ && *scaling_ == Scaling::kDraining) {
+      *scaling_ = Scaling::kVacating;
+      for (const auto& stage : stages_) {
+        if (auto vacated = stage->vacate_for(ranks, *topology); !vacated) {
+          return vacated;
+        }
+      }
+      resume_all();
+      return {};
+    }
+    note_rearrangements();
+    for (const auto& stage : stages_) {
+      if (auto rescaled = stage->rescale(ranks, *topology); !rescaled) {
+        return rescaled;
+      }
+    }
+    rank_count_ = ranks;
+    for (const auto& workload : workloads_) {
+      workload->set_tokens_per_step(tokens_per_step());
+    }
+    scaling_.reset();
+    ++next_scale_;
+    resume_all();
+    return {};
+  }
+
+  void note_rearrangements() {
+    bool any_commit = false;
+    bool any_rearrangement = false;
+    reported_.resize(stages_.size());
+    for (std::size_t index = 0; index < stages_.size(); ++index) {
+      Stage& stage = *stages_[index];
+      if (stage.balancer() == nullptr) {
+        continue;
+      }
+      const auto ended = stage.balancer()->rearrangements();
+      Reported& reported = reported_[index];
+      for (; reported.count < ended.size(); ++reported.count) {
+        const Rearrangement& newest = ended[reported.count];
+        if (newest.abort) {
+          ++aborted_count_;
+        } else if (newest.committed_layers > 0) {
+          reports_.push_back(
+              {.rearrangement = newest, .wire_ns = stage.group().wire_ns() - reported.wire_ns});
+        }
+        reported.wire_ns = stage.group().wire_ns();
+      }
+      any_commit = any_commit || stage.balancer()->committed_layer_count() > 0;
+      any_rearrangement = any_rearrangement || !ended.empty();
+    }
+    statistics_.note_serving(any_commit, any_rearrangement);
+  }
+
+  [[nodiscard]] MemoryUse memory() {
+    MemoryUse use;
+    for (const auto& stage : stages_) {
+      const Shape& shape = stage->shape();
+      const std::int64_t slots = shape.slots_per_rank();
+      const std::int64_t map_words =
+          std::int64_t{shape.expert_count} * (LayerMap::slots_width(shape) + 1);
+      MemoryUse of_stage{.weights_bytes = slots * stage->bytes_of_layers()};
+      if (stage->balancer() != nullptr) {
+        of_stage.redundant_bytes =
+            stage->bytes_of_layers() * shape.redundant_slot_count / shape.rank_count;
+        of_stage.landing_bytes =
+            stage->group()->rows().landing_rows(RankId{0}) * stage->widest_row_bytes();
+        of_stage.maps_bytes = shape.layer_count * map_words * std::int64_t{sizeof(std::int32_t)};
+      }
+      // Stages are on GPUs of their own; the fullest one counts.
+      if (of_stage.weights_bytes + of_stage.landing_bytes >=
+          use.weights_bytes + use.landing_bytes) {
+        use = of_stage;
+      }
     }
     return use;
   }
 
   SimulationResult result() {
-    trace_.add(static_cast<std::int64_t>(workload_.unseed()));
+    for (const auto& workload : workloads_) {
+      trace_.add(static_cast<std::int64_t>(workload->unseed()));
+    }
+    trace_.add(engine_.now_ns());
     SimulationResult result = statistics_.summary();
-    const double accepted = static_cast<double>(result.steps) * scenario_.parallel.ranks *
-                            scenario_.serving.requests_per_rank * scenario_.serving.accepted_tokens;
+    const double accepted = static_cast<double>(tokens_served_) * scenario_.serving.accepted_tokens;
     result.throughput_tokens_per_s = accepted / (static_cast<double>(result.simulated_ns) * 1e-9);
-    result.breakdown.others_ms = static_cast<double>(sizes_.other_kernels_ns) * 1e-6;
     result.memory = memory();
     result.rearrangements = std::move(reports_);
+    result.aborted_rearrangement_count = aborted_count_;
     result.digest = trace_.value();
     return result;
   }
 
+  /// What of a stage's rearrangements is already in the report.
+  struct Reported {
+    std::size_t count = 0;
+    std::int64_t wire_ns = 0;
+  };
+
   const Scenario& scenario_;
-  Sizes sizes_;
   EventEngine engine_;
-  SimClock clock_;
-  SimLoadRecorder recorder_;
-  SimPlanner planner_;
-  PlainTransport transport_;
-  SimMapPublisher maps_;
+  Violations violations_;
   DigestSink trace_;
-  Workload workload_;
-  ExpertLayers layers_;
-  std::unique_ptr<Balancer> balancer_;
-  bool holding_ = false;
+  std::int32_t rank_count_;
+  std::vector<std::unique_ptr<Stage>> stages_;
+  std::vector<std::unique_ptr<Workload>> workloads_;  ///< By model.
   RunStatistics statistics_;
+  std::size_t ready_stages_ = 0;
+  std::int32_t waiting_ranks_ = 0;
+  bool pausing_ = false;  ///< Ranks wait after the step at hand.
+  bool finished_ = false;
+  std::size_t next_scale_ = 0;
+  std::unique_ptr<Scaling> scaling_;
+  std::int64_t held_before_ns_ = 0;
+  std::int64_t tokens_served_ = 0;  ///< Requests times steps.
   std::vector<RearrangementReport> reports_;
-  std::int64_t reported_wire_ns_ = 0;
+  std::vector<Reported> reported_;  ///< By stage.
+  std::int64_t aborted_count_ = 0;
+  std::optional<Error> error_;
+  std::optional<Failure> stop_reason_;
 };
 
 }  // namespace
 
 Result<SimulationResult> simulate(const Scenario& scenario, const PlacementPolicy& policy,
                                   const Progress& progress) {
-  auto sizes = Sizes::of(scenario);
-  if (!sizes) {
-    return tl::unexpected(sizes.error());
+  const Shape shape = shape_of(scenario.model, scenario.parallel, scenario.eplb);
+  if (auto valid = validate(shape); !valid) {
+    return tl::unexpected(valid.error());
   }
-  Run run(scenario, std::move(*sizes), policy);
+  auto topology = topology_of(scenario.hardware, scenario.parallel);
+  if (!topology) {
+    return tl::unexpected(topology.error());
+  }
+  Run run(scenario, policy, *topology);
   if (scenario.eplb.enabled) {
-    if (auto attached = run.attach_balancer(); !attached) {
+    if (auto attached = run.attach_balancers(); !attached) {
       return tl::unexpected(attached.error());
     }
   }
@@ -236,6 +354,7 @@ Result<SimulationResult> simulate(const Scenario& scenario, const PlacementPolic
 
 Scenario without_eplb(Scenario scenario) {
   scenario.eplb.enabled = false;
+  scenario.parallel.scale.clear();
   return scenario;
 }
 

@@ -9,6 +9,7 @@ namespace eplb::sim {
 Workload::Workload(const ModelOptions& model, const WorkloadOptions& options,
                    std::int64_t tokens_per_step, std::uint64_t seed)
     : noise_(options.noise),
+      top_k_(model.top_k),
       tokens_(tokens_per_step),
       picks_(tokens_per_step * model.top_k),
       routing_(model, options, seed),
@@ -16,6 +17,12 @@ Workload::Workload(const ModelOptions& model, const WorkloadOptions& options,
       shares_(RealLoadMatrix::Zero(model.moe_layers, model.logical_experts)),
       conditional_(shares_),
       counts_(LoadMatrix::Zero(model.moe_layers, model.logical_experts)) {}
+
+void Workload::set_tokens_per_step(std::int64_t tokens_per_step) {
+  tokens_ = tokens_per_step;
+  picks_ = tokens_per_step * top_k_;
+  routing_version_ = -1;  // Expected counts are rounded anew.
+}
 
 const LoadMatrix& Workload::counts_at(std::int64_t step) {
   const RealLoadMatrix& shares = routing_.shares_at(step);

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "eplb/core/migration_plan.hpp"
+#include "eplb/core/layer_migration.hpp"
 #include "random_worlds.hpp"
 #include "seed.hpp"
 

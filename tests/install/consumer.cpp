@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "eplb/core/migration_plan.hpp"
+#include "eplb/core/migration_schedule.hpp"
 #include "eplb/core/placement.hpp"
 
 namespace {
@@ -49,13 +49,15 @@ bool plan_is_known() {
   const eplb::Placement before = eplb::Placement::initial(kShape);
   const eplb::Placement after =
       eplb::Placement{before}.with_layer(eplb::LayerId{0}, *std::move(exchanged));
-  const eplb::MigrationPlan plan = eplb::plan_migration(before, after);
+  const eplb::ScheduleOptions options{.landing_rows = 3, .row_bytes = {100}};
+  const eplb::MigrationSchedule plan = eplb::schedule_migration(before, after, options);
   const std::vector<Transfer> expected{{LogicalExpertId{2}, SlotId{2}, SlotId{3}},
                                        {LogicalExpertId{3}, SlotId{3}, SlotId{2}}};
   return holds(plan.layers.size() == 1, "one layer changes") &&
-         holds(plan.layers.front().remote == expected, "experts 2 and 3 cross") &&
-         holds(plan.layers.front().local.empty(), "nothing moves inside a rank") &&
-         holds(eplb::plan_migration(after, after).layers.empty(), "staying moves nothing");
+         holds(plan.layers.front().migration.remote == expected, "experts 2 and 3 cross") &&
+         holds(plan.layers.front().migration.local.empty(), "nothing moves inside a rank") &&
+         holds(eplb::schedule_migration(after, after, options).layers.empty(),
+               "staying moves nothing");
 }
 
 bool bad_shape_is_refused() {

@@ -15,7 +15,7 @@ namespace {
 using test::RandomWorlds;
 using test::replay_hint;
 
-RealLoadMatrix sum_of_parts(const LoadWindow& window) {
+RealLoadMatrix sum_of_parts(LoadWindow& window) {
   RealLoadMatrix sum =
       RealLoadMatrix::Zero(window.options().layer_count, window.options().expert_count);
   for (const RealLoadMatrix& part : window.parts()) {

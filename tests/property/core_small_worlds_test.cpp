@@ -12,7 +12,7 @@
 
 #include "core_support/migration_faults.hpp"
 #include "eplb/core/layer_map.hpp"
-#include "eplb/core/migration_plan.hpp"
+#include "eplb/core/layer_migration.hpp"
 
 namespace eplb {
 namespace {

@@ -10,7 +10,7 @@ struct doctest::StringMaker<std::vector<T>> {
   static String convert(const std::vector<T>& values) {
     String text = "[";
     for (const T& value : values) {
-      text += (&value == values.data() ? "" : ", ") + toString(value);
+      text += (text.size() == 1 ? "" : ", ") + toString(value);
     }
     return text + "]";
   }

@@ -1,8 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
-#include "eplb/core/migration_plan.hpp"
+#include "eplb/core/layer_migration.hpp"
 
 namespace eplb::test {
 
@@ -12,6 +13,19 @@ namespace eplb::test {
   return {.expert = LogicalExpertId{expert},
           .source = SlotId{source},
           .destination = SlotId{destination}};
+}
+
+/// The migration of each layer that changes, ascending.
+[[nodiscard]] inline std::vector<LayerMigration> migrations(const Placement& before,
+                                                            const Placement& after) {
+  std::vector<LayerMigration> layers;
+  for (std::int32_t index = 0; index < before.shape().layer_count; ++index) {
+    const LayerId layer{index};
+    if (before.layer(layer) != after.layer(layer)) {
+      layers.push_back(plan_layer_migration(layer, before.layer(layer), after.layer(layer)));
+    }
+  }
+  return layers;
 }
 
 }  // namespace eplb::test

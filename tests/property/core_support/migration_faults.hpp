@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "eplb/core/migration_plan.hpp"
+#include "eplb/core/layer_migration.hpp"
 #include "eplb/core/placement.hpp"
 
 namespace eplb::test {

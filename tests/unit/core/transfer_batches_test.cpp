@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "eplb/core/migration_plan.hpp"
+#include "eplb/core/layer_migration.hpp"
 #include "transfers.hpp"
 
 namespace eplb {

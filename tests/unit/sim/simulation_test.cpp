@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fixed_policy.hpp"
+#include "function_policy.hpp"
 #include "scenarios.hpp"
 
 namespace eplb::sim {
@@ -58,20 +59,29 @@ TEST_CASE("the first rearrangement starts after a quarter of the interval, then 
   const auto policy = reversing_policy(scenario);
   const SimulationResult result = simulate(scenario, policy, {}).value();
   // Steps 9, 49, 89, 129, 169 end with the counter at 40; the policy answers the same each time, so
-  // only the first one moves anything.
+  // only the first one moves anything and is reported.
   CHECK(policy.call_count() == 5);
-  REQUIRE(result.rearrangements.size() == 5);
-  CHECK(result.rearrangements[0].rearrangement.start_step == 9);
-  CHECK(result.rearrangements[1].rearrangement.start_step == 49);
-  CHECK(result.rearrangements[0].rearrangement.moved_experts > 0);
-  CHECK(result.rearrangements[1].rearrangement.moved_experts == 0);
-  CHECK(result.rearrangements[0].bytes ==
-        result.rearrangements[0].rearrangement.moved_experts * 6'000'000);
+  REQUIRE(result.rearrangements.size() == 1);
+  const Rearrangement& first = result.rearrangements[0].rearrangement;
+  CHECK(first.start_step == 9);
+  CHECK(first.committed_layers == 4);
+  CHECK(first.moved_experts > 0);
+  CHECK(first.moved_bytes == first.moved_experts * 6'000'000);
+  CHECK(result.aborted_rearrangement_count == 0);
   // 20 slots in all, 5 a rank, 4 layers of 6 MB experts.
   CHECK(result.memory.weights_bytes == 5LL * 4 * 6'000'000);
   CHECK(result.memory.redundant_bytes == 4LL * 6'000'000);
   CHECK(result.memory.landing_bytes == 5LL * 6'000'000);
   CHECK(result.memory.maps_bytes == 4LL * 16 * 6 * 4);
+}
+
+TEST_CASE("a policy that changes its mind has every rearrangement reported") {
+  const SimulationResult result = simulate(even_scenario(), test::rotating_policy(), {}).value();
+  REQUIRE(result.rearrangements.size() == 5);
+  for (std::size_t index = 0; index < 5; ++index) {
+    CHECK(result.rearrangements[index].rearrangement.start_step ==
+          9 + 40 * static_cast<std::int64_t>(index));
+  }
 }
 
 TEST_CASE("the window that a policy sees holds exactly the recorded steps") {
@@ -84,21 +94,33 @@ TEST_CASE("the window that a policy sees holds exactly the recorded steps") {
   CHECK(policy.last_history_size() == 16);
 }
 
-TEST_CASE("async serves on while weights move, and sync holds and says how long") {
+TEST_CASE("async serves on while weights move, delayed by commits alone") {
+  const Scenario scenario = even_scenario();
+  const SimulationResult result = simulate(scenario, reversing_policy(scenario), {}).value();
+  CHECK(result.hold_count == 0);
+  CHECK(result.hold_ns == 0);
+  // One landing pool of a layer's slots: each layer commits in a step of its own.
+  CHECK(result.commit_count == 4);
+  // Five rows of 12 us and a map of 2 us.
+  CHECK(result.commit_ns == 4 * (5 * 12'000 + 2'000));
+  CHECK(result.breakdown.eplb_ms == doctest::Approx(4 * 0.062 / 200));
+}
+
+TEST_CASE("sync holds for every rearrangement, and says how long") {
   Scenario scenario = even_scenario();
   const SimulationResult async = simulate(scenario, reversing_policy(scenario), {}).value();
-  CHECK(async.hold_count == 0);
-  CHECK(async.breakdown.eplb_ms == 0);
-
   scenario.eplb.use_async = false;
   const SimulationResult sync = simulate(scenario, reversing_policy(scenario), {}).value();
   CHECK(sync.hold_count == 5);
+  REQUIRE(sync.rearrangements.size() == 1);
   const RearrangementReport& first = sync.rearrangements[0];
-  CHECK(first.rearrangement.start_step == first.rearrangement.end_step);
-  // The plan takes 25 us a layer, and the wire is the rest of the first hold.
-  CHECK(first.rearrangement.end_ns - first.rearrangement.start_ns == 100'000 + first.wire_ns);
-  CHECK(sync.hold_ns == 500'000 + first.wire_ns);
-  CHECK(sync.simulated_ns == async.simulated_ns + sync.hold_ns);
+  CHECK(first.rearrangement.start_step == 9);
+  CHECK(first.rearrangement.end_step == 9);
+  // The plan takes 25 us a layer, in each of the five holds.
+  CHECK(first.rearrangement.end_ns - first.rearrangement.start_ns > 100'000 + first.wire_ns);
+  CHECK(sync.hold_ns > 5 * 100'000 + first.wire_ns);
+  CHECK(sync.commit_ns < async.commit_ns);
+  CHECK(sync.simulated_ns == async.simulated_ns - async.commit_ns + sync.hold_ns + sync.commit_ns);
 }
 
 TEST_CASE("steps add up to the run") {

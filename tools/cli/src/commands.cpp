@@ -2,6 +2,7 @@
 
 #include "check_command.hpp"
 #include "eplb/cli/command.hpp"
+#include "fuzz_command.hpp"
 #include "plan_command.hpp"
 #include "sim_command.hpp"
 
@@ -12,6 +13,8 @@ std::span<const Command> commands() {
       Command{"sim", "serve a configuration in the simulator: what is EPLB worth?", &run_sim},
       Command{"check", "a configuration as it is understood, without running it", &run_check},
       Command{"plan", "one placement of experts on ranks, from recorded loads", &run_plan},
+      Command{"fuzz", "the balancer itself in simulated worlds with faults", &run_fuzz},
+      Command{"replay", "one world of fuzz again", &run_replay},
   };
   return kCommands;
 }

@@ -108,8 +108,14 @@ ExitCode run_sim(std::span<const std::string> arguments, const Streams& streams)
   }
   const auto refuse = [&](const Error& error) {
     print_error(streams, kName, error.message);
-    return error.code == ErrorCode::kResourceExhausted ? ExitCode::kNotPossibleHere
-                                                       : ExitCode::kUsage;
+    switch (error.code) {
+      case ErrorCode::kResourceExhausted:
+        return ExitCode::kNotPossibleHere;
+      case ErrorCode::kPeerFailed:  // The run's own finding: its group has ended.
+        return ExitCode::kFailureFound;
+      default:
+        return ExitCode::kUsage;
+    }
   };
   const auto report = simulate_all(run->config, run->file, streams);
   if (!report) {

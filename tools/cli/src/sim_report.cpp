@@ -54,7 +54,7 @@ Json rearrangements_json(const std::vector<sim::RearrangementReport>& reports) {
                     {"duration_ms", static_cast<double>(r.end_ns - r.start_ns) * kMsPerNs},
                     {"wire_ms", static_cast<double>(report.wire_ns) * kMsPerNs},
                     {"moved_experts", r.moved_experts},
-                    {"bytes", report.bytes}});
+                    {"bytes", r.moved_bytes}});
   }
   return list;
 }
@@ -119,7 +119,7 @@ void print_comparison(const SimReport& report, std::ostream& out) {
   table.number("step p99, ms", with.step.p99_ms, without.step.p99_ms, 3);
   table.number("  expert layers, ms", with.breakdown.mega_moe_ms, without.breakdown.mega_moe_ms, 3);
   table.number("  other kernels, ms", with.breakdown.others_ms, without.breakdown.others_ms, 3);
-  table.number("  held by EPLB, ms", with.breakdown.eplb_ms, without.breakdown.eplb_ms, 3);
+  table.number("  holds and commits, ms", with.breakdown.eplb_ms, without.breakdown.eplb_ms, 3);
   table.number("balancedness", with.balancedness.mean, without.balancedness.mean, 4);
   table.number("  of the worst layer", with.balancedness.min_layer, without.balancedness.min_layer,
                4);
@@ -145,7 +145,7 @@ void print_rearrangements(const SimReport& report, std::ostream& out) {
           static_cast<double>(r.rearrangement.end_ns - r.rearrangement.start_ns) * kMsPerNs);
       wire_ms += static_cast<double>(r.wire_ns) * kMsPerNs;
       moved += static_cast<double>(r.rearrangement.moved_experts);
-      bytes += static_cast<double>(r.bytes);
+      bytes += static_cast<double>(r.rearrangement.moved_bytes);
     }
     const auto count = static_cast<double>(result.rearrangements.size());
     out << fmt::format(
@@ -155,9 +155,13 @@ void print_rearrangements(const SimReport& report, std::ostream& out) {
         result.rearrangements.size(), moved / count, bytes / count / kBytesPerGb, wire_ms / count,
         longest_ms);
   }
-  if (result.hold_count > 0) {
-    out << fmt::format("holds: {}, {:.1f} ms in all\n", result.hold_count,
-                       static_cast<double>(result.hold_ns) * kMsPerNs);
+  if (report.config.scenario.eplb.enabled) {
+    out << fmt::format("holds: {}, {:.3f} ms in all; steps delayed by commits: {}, {:.3f} ms\n",
+                       result.hold_count, static_cast<double>(result.hold_ns) * kMsPerNs,
+                       result.commit_count, static_cast<double>(result.commit_ns) * kMsPerNs);
+  }
+  if (result.aborted_rearrangement_count > 0) {
+    out << fmt::format("aborted rearrangements: {}\n", result.aborted_rearrangement_count);
   }
 }
 
@@ -185,6 +189,8 @@ Json sim_json(const SimReport& report) {
                           {"after", optional_number(result.balancedness.after)}};
   json["holds"] = {{"count", result.hold_count},
                    {"ms", static_cast<double>(result.hold_ns) * kMsPerNs}};
+  json["commits"] = {{"count", result.commit_count},
+                     {"ms", static_cast<double>(result.commit_ns) * kMsPerNs}};
   json["memory_bytes"] = {{"weights", result.memory.weights_bytes},
                           {"redundant", result.memory.redundant_bytes},
                           {"landing", result.memory.landing_bytes},

@@ -29,14 +29,24 @@ class LoadWindow {
   [[nodiscard]] static Result<LoadWindow> create(const Options& options);
 
   /// Appends one step's counts, [layers, experts], each in [0, 2^31); forgets the oldest when full.
-  /// kInvalidArgument on another size or a count out of range; the window is then unchanged.
+  /// kInvalidArgument on another size or a count out of range; the window is then unchanged. While
+  /// a sum is under way, a step that it has not reached is added to it before it is forgotten.
   [[nodiscard]] Result<void> record(const LoadMatrix& counts);
 
   [[nodiscard]] std::int32_t recorded_step_count() const { return filled_; }
 
-  /// `part_count` sums, oldest first. Part i of n recorded steps covers the steps
-  /// [i n / parts, (i + 1) n / parts); all zero before anything is recorded.
-  [[nodiscard]] std::vector<RealLoadMatrix> parts() const;
+  /// Starts to sum what is recorded now into `part_count` parts, oldest first: of n steps, part i
+  /// covers [i n / parts, (i + 1) n / parts). A sum under way is dropped.
+  void start_sum();
+
+  /// Sums on for about `cell_count` counts, at least one step. True once the sum is complete.
+  [[nodiscard]] bool advance_sum(std::int64_t cell_count);
+
+  /// The complete sum: `part_count` matrices, all zero where nothing was recorded.
+  [[nodiscard]] std::vector<RealLoadMatrix> take_sum();
+
+  /// All of it at once.
+  [[nodiscard]] std::vector<RealLoadMatrix> parts();
 
   /// Sum over the whole window, exact (decay does not apply).
   [[nodiscard]] LoadMatrix total() const;
@@ -54,7 +64,17 @@ class LoadWindow {
 
   explicit LoadWindow(const Options& options);
 
-  [[nodiscard]] const std::int32_t* step_row(std::int32_t age_from_oldest) const;
+  /// A sum over the steps [0, step_count), counted from the oldest at its start.
+  struct Sum {
+    std::int32_t step_count = 0;
+    std::int32_t next = 0;                 ///< First step that is not in it.
+    std::int32_t first_row = 0;            ///< Ring row of step 0.
+    std::vector<LoadMatrix> exact;         ///< Where all steps count alike.
+    std::vector<RealLoadMatrix> weighted;  ///< Where they fade.
+  };
+
+  [[nodiscard]] const std::int32_t* row_at(std::int64_t row) const;
+  void add_next_step();
 
   Options options_;
   std::size_t row_size_;
@@ -62,6 +82,7 @@ class LoadWindow {
   std::unique_ptr<std::int32_t, FreeMemory> ring_;  ///< [steps, layers, experts].
   std::int32_t next_ = 0;
   std::int32_t filled_ = 0;
+  Sum sum_;
 };
 
 }  // namespace eplb

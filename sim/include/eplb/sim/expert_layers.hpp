@@ -1,21 +1,20 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "eplb/core/balancedness.hpp"
 #include "eplb/core/cost.hpp"
 #include "eplb/core/shape.hpp"
-#include "eplb/sim/environment.hpp"
+#include "eplb/sim/group/host_services.hpp"
 #include "eplb/sim/workload.hpp"
 
 namespace eplb::sim {
 
-/// Time and load of all expert layers of a forward, from its counts and the maps it looks up.
+/// Time and load of a model's expert layers on one group, from counts and maps.
 class ExpertLayers {
  public:
   struct Options {
-    Shape shape;
+    Shape shape;  ///< Of the group; its layer count does not matter here.
     ExpertLayerCost cost;
     std::int32_t block_rows = 16;
     ReplicaDealer::Options dealer;
@@ -23,22 +22,27 @@ class ExpertLayers {
 
   explicit ExpertLayers(const Options& options);
 
-  struct Forward {
-    std::int64_t duration_ns;
-    Balancedness balancedness;
+  /// Layers that follow each other: where they are in the counts and in the group.
+  struct Span {
+    std::int32_t first_count_row = 0;
+    std::int32_t first_group_layer = 0;
+    std::int32_t layer_count = 0;
   };
 
-  /// Every layer ends with its slowest rank; layers follow each other.
-  [[nodiscard]] Forward run(const LoadMatrix& counts, const SimMapPublisher& maps);
+  /// What a forward has done, by layer of the group.
+  struct Tally {
+    RankLoadMatrix rank_loads;  ///< Tokens of each rank, [layers, ranks].
+    LoadMatrix slot_loads;      ///< Tokens of each slot, [layers, slots].
+  };
 
-  /// Tokens of each rank in the newest forward, [layers, ranks].
-  [[nodiscard]] const RankLoadMatrix& rank_loads() const { return rank_loads_; }
+  /// Time in ns of the span's layers, one after another, each until its slowest rank is done. Fills
+  /// the tally's rows of the span.
+  [[nodiscard]] std::int64_t run(const LoadMatrix& counts, const Span& span,
+                                 const SimMapPublisher& maps, Tally& tally);
 
  private:
   Options options_;
   ReplicaDealer dealer_;
-  std::vector<std::int64_t> tokens_per_slot_;
-  RankLoadMatrix rank_loads_;
 };
 
 }  // namespace eplb::sim

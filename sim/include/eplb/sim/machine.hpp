@@ -23,6 +23,10 @@ namespace eplb::sim {
                                                 const HardwareOptions& hardware,
                                                 const ParallelOptions& parallel);
 
+/// What `eplb.communicator` comes to on this machine.
+[[nodiscard]] Communicator resolved_communicator(const Scenario& scenario,
+                                                 const Topology& topology);
+
 /// Tensors that an engine keeps for one expert: two matrices, and their scales if it has any.
 [[nodiscard]] std::int32_t tensors_per_expert(WeightFormat format);
 

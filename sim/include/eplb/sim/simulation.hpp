@@ -23,7 +23,7 @@ struct StepBreakdown {
   double mega_moe_ms = 0;  ///< Expert layers.
   double others_ms = 0;    ///< Every other kernel.
   double idle_ms = 0;      ///< Between forwards, without a cause of the balancer's.
-  double eplb_ms = 0;      ///< Holds.
+  double eplb_ms = 0;      ///< Holds, and commits on the forward queue.
 };
 
 /// Means over steps of each step's balancedness; `before` is up to the first commit and `after`
@@ -46,7 +46,6 @@ struct MemoryUse {
 struct RearrangementReport {
   Rearrangement rearrangement;
   std::int64_t wire_ns = 0;
-  std::int64_t bytes = 0;  ///< Across ranks.
 };
 
 struct SimulationResult {
@@ -58,8 +57,11 @@ struct SimulationResult {
   BalancednessSummary balancedness;
   std::int64_t hold_count = 0;
   std::int64_t hold_ns = 0;
+  std::int64_t commit_count = 0;  ///< Steps whose next forward waited for a commit's copies.
+  std::int64_t commit_ns = 0;     ///< What they waited, in all.
   MemoryUse memory;
   std::vector<RearrangementReport> rearrangements;
+  std::int64_t aborted_rearrangement_count = 0;
   std::uint64_t digest = 0;  ///< Of all that happened, and the next random number.
 };
 
@@ -68,7 +70,8 @@ using Progress = std::function<void(std::int64_t steps_done)>;
 
 /// Serves `scenario.run.steps` decode steps, with EPLB if it is enabled (compare_off is the
 /// caller's to obey). A pure function of the scenario: same scenario, same result, on any build.
-/// kInvalidArgument on an illegal shape; the policy's own error if it cannot plan.
+/// kInvalidArgument on an illegal shape; the policy's own error if it cannot plan; kPeerFailed if
+/// the group ended by itself.
 [[nodiscard]] Result<SimulationResult> simulate(const Scenario& scenario,
                                                 const PlacementPolicy& policy,
                                                 const Progress& progress);

@@ -27,6 +27,9 @@ class Workload {
   /// tokens. Steps are asked for in order; valid until the next call.
   [[nodiscard]] const LoadMatrix& counts_at(std::int64_t step);
 
+  /// From the next step on: the group has grown or shrunk.
+  void set_tokens_per_step(std::int64_t tokens_per_step);
+
   [[nodiscard]] std::int64_t tokens_per_step() const { return tokens_; }
 
   /// The next draw of the stream: equal for two runs that drew alike.
@@ -37,6 +40,7 @@ class Workload {
   void round_layer(Eigen::Index layer);
 
   Noise noise_;
+  std::int32_t top_k_;
   std::int64_t tokens_;
   std::int64_t picks_;  ///< tokens x top-k.
   RoutingModel routing_;

@@ -20,7 +20,7 @@ class MapPublisher {
   MapPublisher& operator=(MapPublisher&&) = delete;
   virtual ~MapPublisher() = default;
 
-  /// The layer's landed rows become its weights and `map` what forwards look up.
+  /// Appends to the rank's forward queue: `map` becomes what forwards look up, in place.
   virtual void publish(LayerId layer, const LayerMap& map, PlacementEpoch epoch) = 0;
 };
 

@@ -1,13 +1,20 @@
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <optional>
 
-#include "eplb/core/policy.hpp"
+#include "eplb/core/migration_schedule.hpp"
 #include "eplb/core/result.hpp"
 
 namespace eplb::env {
 
-/// Runs the policy beside the serving. At most one plan is asked for at a time.
+struct PlanAnswer {
+  std::int64_t rearrangement = 0;  ///< Of the request.
+  Result<std::shared_ptr<const MigrationSchedule>> schedule;
+};
+
+/// Runs plan_rearrangement with the group's policy, beside the serving.
 class Planner {
  public:
   Planner() = default;
@@ -17,11 +24,12 @@ class Planner {
   Planner& operator=(Planner&&) = delete;
   virtual ~Planner() = default;
 
-  /// What `problem` refers to stays unchanged until poll gives a value.
-  virtual void submit(const PolicyProblem& problem) = 0;
+  /// A request may be given up: its answer is then discarded by its number. What is submitted
+  /// meanwhile is answered later, in order.
+  virtual void submit(PlanRequest request) = 0;
 
-  /// The plan, once, when it is ready.
-  [[nodiscard]] virtual std::optional<Result<Placement>> poll() = 0;
+  /// The oldest answer that is ready, once.
+  [[nodiscard]] virtual std::optional<PlanAnswer> poll() = 0;
 };
 
 }  // namespace eplb::env

@@ -1,17 +1,25 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
-#include "eplb/core/migration_plan.hpp"
+#include "eplb/core/env/completion.hpp"
+#include "eplb/core/result.hpp"
+#include "eplb/core/row_address.hpp"
 
 namespace eplb::env {
 
-/// Completion of an operation. Grows with each operation of its issuer, so that a poll can never be
-/// mistaken for that of another one.
-struct Ticket {
-  std::int64_t value = 0;
+/// Which end of a copy has to start it. That end is also the one that knows when it has landed.
+enum class TransferSide : std::uint8_t {
+  kSender,    ///< Push: symm_mem.
+  kReceiver,  ///< Pull, one-sided read: nixl.
+  kBoth,      ///< Pair, matched by order: NCCL, gloo.
+};
 
-  friend constexpr auto operator<=>(const Ticket&, const Ticket&) = default;
+struct TransportTraits {
+  TransferSide side = TransferSide::kSender;
+  bool uses_sms = false;     ///< Kernels of its own that can stand in a forward's way.
+  bool host_staged = false;  ///< Rows pass through host memory.
 };
 
 /// Brings rows across ranks into landing rows. Never blocks.
@@ -24,12 +32,18 @@ class Transport {
   Transport& operator=(Transport&&) = delete;
   virtual ~Transport() = default;
 
-  /// Starts a layer's remote and local transfers into landing rows that the caller knows to be
-  /// free.
-  [[nodiscard]] virtual Ticket start(const LayerMigration& layer) = 0;
+  [[nodiscard]] virtual TransportTraits traits() const = 0;
 
-  /// Whether all rows of `ticket` have landed on all ranks.
-  [[nodiscard]] virtual bool has_landed(Ticket ticket) const = 0;
+  /// Starts those copies that this rank has to start. They run in no order; the ticket is done when
+  /// all have landed, at once if there are none. What they read stays unchanged and what they write
+  /// stays unread until then. An error if the copies could not be started; then none was.
+  [[nodiscard]] virtual Result<Ticket> start(std::span<const RowCopy> copies) = 0;
+
+  [[nodiscard]] virtual Completion poll(Ticket ticket) const = 0;
+
+  /// Gives up copies whose other end has not started them: they end as failed. What is under way
+  /// goes on to its end. Without it the one end of a pair would wait for ever for an aborted other.
+  virtual void cancel() = 0;
 };
 
 }  // namespace eplb::env

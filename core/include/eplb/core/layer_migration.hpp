@@ -35,23 +35,9 @@ struct LayerMigration {
   friend bool operator==(const LayerMigration&, const LayerMigration&) = default;
 };
 
-/// The layers that change, ascending.
-struct MigrationPlan {
-  std::vector<LayerMigration> layers;
-
-  /// Experts that cross between ranks.
-  [[nodiscard]] std::int64_t remote_transfer_count() const;
-
-  friend bool operator==(const MigrationPlan&, const MigrationPlan&) = default;
-};
-
 /// Both placements have one shape.
 [[nodiscard]] LayerMigration plan_layer_migration(LayerId layer, const LayerPlacement& before,
                                                   const LayerPlacement& after);
-[[nodiscard]] MigrationPlan plan_migration(const Placement& before, const Placement& after);
-
-/// Equal on all ranks if and only if they made the same plan.
-[[nodiscard]] std::uint64_t digest(const MigrationPlan& plan);
 
 /// Transfers that may fly together: in a batch a rank has at most one peer, so no port has to serve
 /// two flows at once. Both directions of a pair may share a batch.

@@ -1,11 +1,10 @@
 // Goal: a plan moves each expert as section 5.1 of the semantics says. Method: layers small enough
 // to plan by hand; most have one slot a rank, so that a slot's number is its rank's.
-#include "eplb/core/migration_plan.hpp"
+#include "eplb/core/layer_migration.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "placements.hpp"
@@ -126,65 +125,6 @@ TEST_CASE("a slot that empties needs nothing, and one that was empty receives") 
   CHECK(grown.remote == Transfers{transfer(0, 0, 4), transfer(1, 1, 5), transfer(1, 2, 7)});
   CHECK(grown.local.empty());
   CHECK(grown.duplicates.empty());
-}
-
-TEST_CASE("only the layers that change are in a plan, ascending") {
-  const Shape shape{
-      .layer_count = 4, .expert_count = 2, .redundant_slot_count = 0, .rank_count = 2};
-  const Placement before = Placement::initial(shape);
-  const Placement after = placement(shape, {{0, 1}, {1, 0}, {0, 1}, {1, 0}});
-  const MigrationPlan changed = plan_migration(before, after);
-  REQUIRE(changed.layers.size() == 2);
-  CHECK(changed.layers[0].layer == LayerId{1});
-  CHECK(changed.layers[1].layer == LayerId{3});
-  CHECK(changed.remote_transfer_count() == 4);
-  CHECK(plan_migration(before, before) == MigrationPlan{});
-  CHECK(plan_migration(before, before).remote_transfer_count() == 0);
-}
-
-TEST_CASE("a layer that only empties a slot is in the plan, for its map must be published") {
-  const Shape shape{
-      .layer_count = 1, .expert_count = 2, .redundant_slot_count = 2, .rank_count = 2};
-  const MigrationPlan changed =
-      plan_migration(placement(shape, {{0, 1, 1, 0}}), placement(shape, {{0, 1, 1, -1}}));
-  REQUIRE(changed.layers.size() == 1);
-  CHECK(changed.remote_transfer_count() == 0);
-}
-
-TEST_CASE("the digest of a plan changes with anything in it") {
-  const MigrationPlan original{
-      {{.layer = LayerId{1},
-        .remote = {transfer(0, 1, 2), transfer(3, 4, 5)},
-        .local = {transfer(6, 7, 8)},
-        .duplicates = {transfer(9, 10, 11)}},
-       {.layer = LayerId{2}, .remote = {}, .local = {}, .duplicates = {}}}};
-  CHECK(digest(original) == digest(MigrationPlan(original)));
-  CHECK(digest(original) == 13161172767891107686U);
-
-  const std::vector<std::function<void(MigrationPlan&)>> changes{
-      [](MigrationPlan& plan) { plan.layers[0].layer = LayerId{0}; },
-      [](MigrationPlan& plan) { plan.layers[0].remote[0].expert = LogicalExpertId{2}; },
-      [](MigrationPlan& plan) { plan.layers[0].remote[1].source = SlotId{3}; },
-      [](MigrationPlan& plan) { plan.layers[0].local[0].destination = SlotId{9}; },
-      [](MigrationPlan& plan) { plan.layers[0].duplicates[0].source = SlotId{9}; },
-      [](MigrationPlan& plan) { std::swap(plan.layers[0].remote[0], plan.layers[0].remote[1]); },
-      [](MigrationPlan& plan) { std::swap(plan.layers[0].local, plan.layers[0].duplicates); },
-      [](MigrationPlan& plan) { plan.layers[0].remote.pop_back(); },
-      [](MigrationPlan& plan) {
-        plan.layers[0].duplicates.insert(plan.layers[0].duplicates.begin(),
-                                         plan.layers[0].local.front());
-        plan.layers[0].local.clear();
-      },
-      [](MigrationPlan& plan) { plan.layers.pop_back(); },
-      [](MigrationPlan& plan) { plan.layers[1].layer = LayerId{3}; },
-      [](MigrationPlan& plan) { plan.layers.clear(); },
-  };
-  for (std::size_t change = 0; change < changes.size(); ++change) {
-    CAPTURE(change);
-    MigrationPlan changed = original;
-    changes[change](changed);
-    CHECK(digest(changed) != digest(original));
-  }
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
-#include "eplb/core/migration_plan.hpp"
+#include "eplb/core/layer_migration.hpp"
 
 #include <algorithm>
 #include <numeric>
 #include <utility>
 
 #include "eplb/core/assert.hpp"
-#include "eplb/core/digest.hpp"
 
 namespace eplb {
 namespace {
@@ -107,14 +106,6 @@ constexpr std::size_t kNoPeer = static_cast<std::size_t>(-1);
 
 }  // namespace
 
-std::int64_t MigrationPlan::remote_transfer_count() const {
-  std::int64_t count = 0;
-  for (const LayerMigration& layer : layers) {
-    count += static_cast<std::int64_t>(layer.remote.size());
-  }
-  return count;
-}
-
 LayerMigration plan_layer_migration(LayerId layer, const LayerPlacement& before,
                                     const LayerPlacement& after) {
   EPLB_ASSERT_OP(before.slot_count(), ==, after.slot_count());
@@ -136,34 +127,6 @@ LayerMigration plan_layer_migration(LayerId layer, const LayerPlacement& before,
     }
   }
   return migration;
-}
-
-MigrationPlan plan_migration(const Placement& before, const Placement& after) {
-  EPLB_ASSERT(before.shape() == after.shape());
-  MigrationPlan plan;
-  for (std::int32_t index = 0; index < before.shape().layer_count; ++index) {
-    const LayerId layer{index};
-    if (before.layer(layer) != after.layer(layer)) {
-      plan.layers.push_back(plan_layer_migration(layer, before.layer(layer), after.layer(layer)));
-    }
-  }
-  return plan;
-}
-
-std::uint64_t digest(const MigrationPlan& plan) {
-  Digest digest;
-  for (const LayerMigration& layer : plan.layers) {
-    digest.add(layer.layer.value);
-    for (const auto* transfers : {&layer.remote, &layer.local, &layer.duplicates}) {
-      digest.add(static_cast<std::int64_t>(transfers->size()));
-      for (const Transfer& transfer : *transfers) {
-        digest.add(transfer.expert.value);
-        digest.add(transfer.source.value);
-        digest.add(transfer.destination.value);
-      }
-    }
-  }
-  return digest.value();
 }
 
 std::vector<TransferBatch> schedule_batches(std::span<const Transfer> transfers,

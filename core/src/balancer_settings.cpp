@@ -1,0 +1,90 @@
+#include "balancer_settings.hpp"
+
+#include <string>
+#include <utility>
+
+#include "eplb/core/digest.hpp"
+#include "eplb/core/option_rules.hpp"
+
+namespace eplb {
+
+Result<void> check(const Balancer::Settings& settings) {
+  const Shape& shape = settings.shape;
+  if (auto valid = validate(shape); !valid) {
+    return valid;
+  }
+  const auto invalid = [](std::string message) {
+    return fail(ErrorCode::kInvalidArgument, std::move(message));
+  };
+  if (settings.topology.rank_count() != shape.rank_count) {
+    return invalid("the topology is of another number of ranks than the shape");
+  }
+  if (settings.row_bytes.size() != static_cast<std::size_t>(shape.layer_count)) {
+    return invalid("row bytes must have an entry for each layer");
+  }
+  if (settings.options.history_parts < settings.options.window_parts) {
+    return invalid("history parts must not be fewer than window parts");
+  }
+  if (shape.rank_count == 1) {
+    return {};  // A group that has shrunk: its options were looked at when it was more.
+  }
+  // The shape says how the group is spread now; the options are as it was started.
+  EplbOptions options = settings.options;
+  options.enabled = true;
+  options.num_redundant_experts = shape.redundant_slot_count;
+  EplbGroup group;
+  group.model.moe_layers = shape.layer_count;
+  group.model.logical_experts = shape.expert_count;
+  group.model.expert_groups = shape.expert_group_count;
+  group.parallel.ranks = shape.rank_count;
+  group.domain_count = settings.topology.domain_count();
+  return validate(options, group);
+}
+
+std::int32_t landing_rows_of(const Balancer::Settings& settings) {
+  return settings.options.landing_rows.value_or(default_landing_rows(settings.shape));
+}
+
+std::uint64_t digest_of(const Balancer::Settings& settings, const Balancer::Snapshot& start) {
+  const EplbOptions& options = settings.options;
+  const Shape& shape = settings.shape;
+  Digest digest;
+  for (const std::int64_t value :
+       {std::int64_t{shape.layer_count},
+        std::int64_t{shape.expert_count},
+        std::int64_t{shape.redundant_slot_count},
+        std::int64_t{shape.rank_count},
+        std::int64_t{shape.expert_group_count},
+        std::int64_t{options.window_parts},
+        std::int64_t{options.history_parts},
+        std::int64_t{options.step_interval},
+        std::int64_t{options.window_size},
+        std::int64_t{options.log_balancedness ? options.log_balancedness_interval : 0},
+        std::int64_t{options.migration_batching_enabled ? 1 : 0},
+        std::int64_t{options.use_async ? 1 : 0},
+        std::int64_t{landing_rows_of(settings)},
+        std::int64_t{options.commit_lead_steps},
+        std::int64_t{options.layers_in_flight.value_or(0)},
+        options.max_commit_bytes_per_step.value_or(0),
+        static_cast<std::int64_t>(options.handshake),
+        static_cast<std::int64_t>(options.on_failure),
+        start.step,
+        start.cadence,
+        start.rearrangement}) {
+    digest.add(value);
+  }
+  for (const char letter : options.policy) {
+    digest.add(letter);
+  }
+  for (const std::int64_t bytes : settings.row_bytes) {
+    digest.add(bytes);
+  }
+  for (const LayerPlacement& layer : start.placement.layers()) {
+    for (const LogicalExpertId expert : layer.occupants()) {
+      digest.add(expert.value);
+    }
+  }
+  return digest.value();
+}
+
+}  // namespace eplb

@@ -1,0 +1,233 @@
+#include "stage.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "eplb/core/communicator.hpp"
+#include "eplb/sim/machine.hpp"
+
+namespace eplb::sim {
+namespace {
+
+env::TransportTraits traits_of(Communicator communicator) {
+  switch (communicator) {
+    case Communicator::kAuto:
+    case Communicator::kSymmMem:
+      return {.side = env::TransferSide::kSender};
+    case Communicator::kNixl:
+      return {.side = env::TransferSide::kReceiver};
+    case Communicator::kTorchNccl:
+    case Communicator::kPynccl:
+      return {.side = env::TransferSide::kBoth, .uses_sms = true};
+    case Communicator::kTorchGloo:
+      return {.side = env::TransferSide::kBoth, .host_staged = true};
+  }
+  return {};
+}
+
+Shape group_shape(const Scenario& scenario, const std::vector<Stage::Segment>& segments) {
+  Shape shape = shape_of(scenario.model, scenario.parallel, scenario.eplb);
+  shape.layer_count = 0;
+  for (const Stage::Segment& segment : segments) {
+    shape.layer_count += segment.span.layer_count;
+  }
+  return shape;
+}
+
+std::vector<std::int64_t> row_bytes_of(const Scenario& scenario,
+                                       const std::vector<Stage::Segment>& segments) {
+  const std::vector<ModelOptions> models = models_of(scenario);
+  std::vector<std::int64_t> bytes;
+  for (const Stage::Segment& segment : segments) {
+    bytes.insert(bytes.end(), static_cast<std::size_t>(segment.span.layer_count),
+                 bytes_per_expert(models[segment.model]));
+  }
+  return bytes;
+}
+
+std::int32_t rows_per_rank(const ServingOptions& serving) {
+  return serving.requests_per_rank * serving.tokens_per_request;
+}
+
+}  // namespace
+
+std::vector<ModelOptions> models_of(const Scenario& scenario) {
+  std::vector<ModelOptions> models{scenario.model};
+  models.insert(models.end(), scenario.drafts.begin(), scenario.drafts.end());
+  return models;
+}
+
+std::vector<std::vector<Stage::Segment>> segments_of(const Scenario& scenario) {
+  const std::int64_t stages = scenario.parallel.pipeline_stages;
+  const std::int64_t layers = scenario.model.moe_layers;
+  std::vector<std::vector<Stage::Segment>> segments(static_cast<std::size_t>(stages));
+  std::int32_t last_layers = 0;
+  for (std::int64_t stage = 0; stage < stages; ++stage) {
+    const auto begin = static_cast<std::int32_t>(stage * layers / stages);
+    const auto end = static_cast<std::int32_t>((stage + 1) * layers / stages);
+    last_layers = end - begin;
+    segments[static_cast<std::size_t>(stage)].push_back(
+        {.model = 0,
+         .span = {.first_count_row = begin, .first_group_layer = 0, .layer_count = last_layers}});
+  }
+  for (std::size_t draft = 0; draft < scenario.drafts.size(); ++draft) {
+    const std::int32_t count = scenario.drafts[draft].moe_layers;
+    segments.back().push_back(
+        {.model = draft + 1,
+         .span = {.first_count_row = 0, .first_group_layer = last_layers, .layer_count = count}});
+    last_layers += count;
+  }
+  return segments;
+}
+
+Stage::Stage(const World& world, const Scenario& scenario, std::vector<Segment> segments,
+             const Topology& topology)
+    : world_(world),
+      scenario_(scenario),
+      segments_(std::move(segments)),
+      shape_(group_shape(scenario, segments_)),
+      topology_(topology),
+      row_bytes_(row_bytes_of(scenario, segments_)),
+      timing_({.hardware = scenario.hardware,
+               .communicator = resolved_communicator(scenario, topology),
+               .tensors_per_expert = tensors_per_expert(scenario.model.weight_format)},
+              topology),
+      group_({.engine = world.engine,
+              .timing = timing_,
+              .violations = world.violations,
+              .trace_sink = world.trace_sink,
+              .policy = world.policy,
+              .serving = *this},
+             {.rank_count = shape_.rank_count,
+              .traits = traits_of(resolved_communicator(scenario, topology)),
+              .one_rank_counts = true},
+             Placement::initial(shape_),
+             [this](RankId /*rank*/) -> env::FaultPoints& { return no_faults_; }) {
+  make_layers();
+}
+
+void Stage::make_layers() {
+  const std::vector<ModelOptions> models = models_of(scenario_);
+  ParallelOptions parallel = scenario_.parallel;
+  parallel.ranks = shape_.rank_count;
+  const std::int32_t rows = rows_per_rank(scenario_.serving);
+  layers_.clear();
+  for (const Segment& segment : segments_) {
+    const ModelOptions& model = models[segment.model];
+    const double tokens_per_expert =
+        static_cast<double>(rows) * shape_.rank_count * model.top_k / model.logical_experts;
+    layers_.emplace_back(
+        ExpertLayers::Options{.shape = shape_,
+                              .cost = expert_layer_cost(model, scenario_.hardware, parallel),
+                              .block_rows = block_rows_for(tokens_per_expert),
+                              .dealer = {.choice = scenario_.eplb.replica_choice,
+                                         .rows_per_rank = rows,
+                                         .rank_count = shape_.rank_count,
+                                         .noise = scenario_.workload.noise,
+                                         .seed = scenario_.run.seed + segment.model}});
+  }
+  tally_ = {.rank_loads = RankLoadMatrix::Zero(shape_.layer_count, shape_.rank_count),
+            .slot_loads = LoadMatrix::Zero(shape_.layer_count, shape_.slot_count())};
+}
+
+Result<void> Stage::attach_balancers() {
+  const double move_ns =
+      static_cast<double>(widest_row_bytes()) / scenario_.hardware.peer_copy_bandwidth_gb_per_s;
+  auto created = group_->create_balancers(
+      {.options = scenario_.eplb,
+       .shape = shape_,
+       .topology = topology_,
+       .costs = {.layer =
+                     expert_layer_cost(scenario_.model, scenario_.hardware, scenario_.parallel),
+                 .move_ns_per_expert = move_ns},
+       .row_bytes = row_bytes_});
+  if (created) {
+    group_->load_weights(Placement::initial(shape_), 0);
+    watch_plans();
+  }
+  return created;
+}
+
+void Stage::watch_plans() {
+  group_->rank(RankId{0}).planner().inspect(
+      [this](const PlanRequest& /*request*/, SimPlanDesk::Answer& answer) {
+        if (!answer) {
+          world_.observer.plan_refused(answer.error());
+        }
+      });
+}
+
+std::int64_t Stage::run_layers(const std::vector<const LoadMatrix*>& counts) {
+  std::int64_t duration_ns = 0;
+  for (std::size_t index = 0; index < segments_.size(); ++index) {
+    const Segment& segment = segments_[index];
+    duration_ns += layers_[index].run(*counts[segment.model], segment.span,
+                                      group_->rank(RankId{0}).maps(), tally_);
+  }
+  if (balancer() != nullptr) {
+    LoadMatrix logical = LoadMatrix::Zero(shape_.layer_count, shape_.expert_count);
+    for (const Segment& segment : segments_) {
+      logical.middleRows(segment.span.first_group_layer, segment.span.layer_count) =
+          counts[segment.model]->middleRows(segment.span.first_count_row, segment.span.layer_count);
+    }
+    group_->rank(RankId{0}).recorder().count(
+        std::move(logical), scenario_.eplb.log_balancedness ? tally_.slot_loads : LoadMatrix{});
+  }
+  return duration_ns;
+}
+
+std::int64_t Stage::bytes_of_layers() const {
+  std::int64_t bytes = 0;
+  for (const std::int64_t row : row_bytes_) {
+    bytes += row;
+  }
+  return bytes;
+}
+
+std::int64_t Stage::widest_row_bytes() const {
+  return row_bytes_.empty() ? 0 : *std::ranges::max_element(row_bytes_);
+}
+
+void Stage::forward_ready() {
+  world_.observer.stage_ready();
+}
+
+void Stage::end_forward() {}
+
+bool Stage::proceeds(RankId /*rank*/) {
+  return world_.observer.rank_proceeds();
+}
+
+void Stage::stopped(RankId rank) {
+  world_.observer.rank_stopped(group_->rank(rank).balancer().stop_reason());
+}
+
+Result<void> Stage::vacate_for(std::int32_t rank_count, const Topology& topology) {
+  std::vector<RankId> staying;
+  staying.reserve(static_cast<std::size_t>(rank_count));
+  for (std::int32_t rank = 0; rank < rank_count; ++rank) {
+    staying.push_back(RankId{rank});
+  }
+  return group_.vacate(staying, topology);
+}
+
+// The last ranks leave, new ones come after the last: no rank is renumbered.
+Result<void> Stage::rescale(std::int32_t rank_count, const Topology& topology) {
+  RankMapping mapping;
+  mapping.reserve(static_cast<std::size_t>(group_->rank_count()));
+  for (std::int32_t rank = 0; rank < group_->rank_count(); ++rank) {
+    mapping.push_back(RankId{rank < rank_count ? rank : -1});
+  }
+  timing_.set_topology(topology);
+  if (auto rescaled = group_.rescale(mapping, topology); !rescaled) {
+    return rescaled;
+  }
+  group_.resume_triggers();
+  shape_ = group_.balancer()->settings().shape;
+  topology_ = topology;
+  watch_plans();
+  make_layers();
+  return {};
+}
+
+}  // namespace eplb::sim

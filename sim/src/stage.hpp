@@ -1,0 +1,109 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "eplb/core/topology.hpp"
+#include "eplb/sim/expert_layers.hpp"
+#include "eplb/sim/group/elastic_group.hpp"
+#include "eplb/sim/options.hpp"
+#include "hardware_timing.hpp"
+
+namespace eplb::sim {
+
+class Stage;
+
+/// What a stage tells the run that it is a part of.
+class StageObserver {
+ public:
+  StageObserver() = default;
+  StageObserver(const StageObserver&) = delete;
+  StageObserver& operator=(const StageObserver&) = delete;
+  StageObserver(StageObserver&&) = delete;
+  StageObserver& operator=(StageObserver&&) = delete;
+  virtual ~StageObserver() = default;
+
+  virtual void stage_ready() = 0;
+  /// Whether a rank may come to its next forward; else it waits for Stage::resume.
+  [[nodiscard]] virtual bool rank_proceeds() = 0;
+  virtual void rank_stopped(const Failure& reason) = 0;
+  virtual void plan_refused(const Error& error) = 0;
+};
+
+/// One pipeline stage: an EP group, its share of each model's expert layers, its balancers.
+class Stage final : private Serving {
+ public:
+  /// Layers of one model that the stage runs.
+  struct Segment {
+    std::size_t model = 0;  ///< 0 is the target, then the drafts.
+    ExpertLayers::Span span;
+  };
+
+  struct World {
+    EventEngine& engine;
+    Violations& violations;
+    DigestSink& trace_sink;
+    const PlacementPolicy& policy;
+    StageObserver& observer;
+  };
+
+  Stage(const World& world, const Scenario& scenario, std::vector<Segment> segments,
+        const Topology& topology);
+
+  /// Without it the initial placement serves to the end.
+  [[nodiscard]] Result<void> attach_balancers();
+
+  /// Expert layers of a forward: `counts` by model.
+  [[nodiscard]] std::int64_t run_layers(const std::vector<const LoadMatrix*>& counts);
+
+  [[nodiscard]] ElasticGroup& group() { return group_; }
+
+  [[nodiscard]] const ElasticGroup& group() const { return group_; }
+
+  [[nodiscard]] const Shape& shape() const { return shape_; }
+
+  [[nodiscard]] const ExpertLayers::Tally& tally() const { return tally_; }
+
+  [[nodiscard]] std::int64_t bytes_of_layers() const;  ///< Of one slot, over all layers.
+  [[nodiscard]] std::int64_t widest_row_bytes() const;
+
+  /// The balancer that speaks for the stage; null without EPLB.
+  [[nodiscard]] Balancer* balancer() { return group_.balancer(); }
+
+  // Elastic scaling, between two steps, all ranks waiting.
+  [[nodiscard]] Result<void> vacate_for(std::int32_t rank_count, const Topology& topology);
+  [[nodiscard]] Result<void> rescale(std::int32_t rank_count, const Topology& topology);
+
+ private:
+  void forward_ready() override;
+  void end_forward() override;
+
+  [[nodiscard]] StepKind kind_of(RankId /*rank*/) override { return StepKind::kReal; }
+
+  [[nodiscard]] bool proceeds(RankId /*rank*/) override;
+  void stopped(RankId rank) override;
+
+  void make_layers();
+  void watch_plans();
+
+  World world_;
+  const Scenario& scenario_;
+  std::vector<Segment> segments_;
+  Shape shape_;
+  Topology topology_;
+  std::vector<std::int64_t> row_bytes_;  ///< By layer of the group.
+  HardwareTiming timing_;
+  env::NoFaultPoints no_faults_;
+  ElasticGroup group_;
+  std::vector<ExpertLayers> layers_;  ///< By segment.
+  ExpertLayers::Tally tally_;
+};
+
+/// How a scenario's layers are spread: the target's over all stages, drafts on the last.
+[[nodiscard]] std::vector<std::vector<Stage::Segment>> segments_of(const Scenario& scenario);
+
+/// The target, then the drafts.
+[[nodiscard]] std::vector<ModelOptions> models_of(const Scenario& scenario);
+
+}  // namespace eplb::sim
