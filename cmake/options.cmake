@@ -7,6 +7,8 @@ option(EPLB_BUILD_TESTS "Build the tests (the host's need EPLB_BUILD_TOOLS)"
 option(EPLB_BUILD_CHECKS "Test too that headers stand alone and that other projects can use us" OFF)
 option(EPLB_BUILD_BENCHMARKS "Build the benchmarks (need Google Benchmark)" OFF)
 option(EPLB_BUILD_FUZZERS "Build the libFuzzer targets (need clang)" OFF)
+set(EPLB_MUTANTS "" CACHE STRING
+    "Mutants of core to build and hunt, by name, or `all` (tests/mutants)")
 option(EPLB_INSTALL "Generate the install rules" ${PROJECT_IS_TOP_LEVEL})
 option(EPLB_WERROR "Treat warnings as errors" OFF)
 option(EPLB_GPU "Build what needs CUDA" OFF)
