@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "eplb/core/load.hpp"
 #include "eplb/core/layer_migration.hpp"
+#include "eplb/core/load.hpp"
 #include "eplb/core/policy.hpp"
 #include "eplb/core/row_address.hpp"
 
