@@ -17,6 +17,11 @@ std::int64_t progress_of(const Status& status) {
          status.retired_layers;
 }
 
+/// Whether the digest says what the rank has planned, or was started with.
+bool has_digest(const Status& status) {
+  return status.state == MigrationState::kMoving || status.state == MigrationState::kStarting;
+}
+
 }  // namespace
 
 MigrationMachine::MigrationMachine(const Options& options, const env::Environment& environment,
@@ -114,10 +119,7 @@ bool MigrationMachine::peer_failed() const {
     return false;
   }
   for (std::int32_t rank = 0; rank < options_.rank_count; ++rank) {
-    const Status* status =
-        environment_.control_plane.find(RankId{rank}, {.channel = RoundKey::Channel::kAgreement,
-                                                       .rearrangement = rearrangement_,
-                                                       .round = posted_rounds_});
+    const Status* status = status_of(RankId{rank}, posted_rounds_);
     if (status != nullptr && status->failure) {
       return true;
     }
@@ -192,35 +194,26 @@ std::optional<MigrationMachine::Facts> MigrationMachine::facts_of(std::int64_t r
   Facts facts{.landed_layers = std::numeric_limits<std::int32_t>::max(),
               .retired_layers = std::numeric_limits<std::int32_t>::max()};
   std::int64_t least_progress = std::numeric_limits<std::int64_t>::max();
-  std::optional<std::uint64_t> digest;
-  Failure differs;
+  const Status* first_digest = nullptr;
+  bool digests_differ = false;
   for (std::int32_t index = 0; index < options_.rank_count; ++index) {
     const RankId rank{index};
-    const Status* status =
-        environment_.control_plane.find(rank, {.channel = RoundKey::Channel::kAgreement,
-                                               .rearrangement = rearrangement_,
-                                               .round = round});
+    const Status* status = status_of(rank, round);
     if (status == nullptr) {
       note_missing(rank);
       return std::nullopt;
     }
     last_states_[rank.index()] = status->state;
-    const bool planned = status->state == MigrationState::kMoving;
-    const bool starting = status->state == MigrationState::kStarting;
-    facts.all_planned = facts.all_planned && planned;
+    facts.all_planned = facts.all_planned && status->state == MigrationState::kMoving;
     facts.all_drained = facts.all_drained && status->drained;
     facts.landed_layers = std::min(facts.landed_layers, status->landed_layers);
     facts.retired_layers = std::min(facts.retired_layers, status->retired_layers);
     if (status->failure && !facts.failure) {
       facts.failure = status->failure;
     }
-    if ((planned || starting) && digest.value_or(status->digest) != status->digest && !differs) {
-      differs = {.cause = starting ? FailureCause::kSettingsDiffer : FailureCause::kPlansDiffer,
-                 .rank = rank,
-                 .state = status->state};
-    }
-    if (planned || starting) {
-      digest = digest.value_or(status->digest);
+    if (has_digest(*status)) {
+      first_digest = first_digest == nullptr ? status : first_digest;
+      digests_differ = digests_differ || first_digest->digest != status->digest;
     }
     if (progress_of(*status) < least_progress) {
       least_progress = progress_of(*status);
@@ -228,10 +221,36 @@ std::optional<MigrationMachine::Facts> MigrationMachine::facts_of(std::int64_t r
     }
   }
   late_since_ns_ = -1;
-  if (!facts.failure) {
-    facts.failure = differs;
+  if (!facts.failure && digests_differ) {
+    facts.failure = odd_one_of(round);
   }
   return facts;
+}
+
+const Status* MigrationMachine::status_of(RankId rank, std::int64_t round) const {
+  return environment_.control_plane.find(
+      rank,
+      {.channel = RoundKey::Channel::kAgreement, .rearrangement = rearrangement_, .round = round});
+}
+
+// The first rank that has not the digest that most have; of equally many, the lowest rank's.
+Failure MigrationMachine::odd_one_of(std::int64_t round) const {
+  std::vector<const Status*> statuses;
+  for (std::int32_t rank = 0; rank < options_.rank_count; ++rank) {
+    if (const Status* status = status_of(RankId{rank}, round); has_digest(*status)) {
+      statuses.push_back(status);
+    }
+  }
+  const auto holders = [&](const Status* of) {
+    return std::ranges::count(statuses, of->digest, &Status::digest);
+  };
+  const Status* usual = *std::ranges::max_element(statuses, {}, holders);
+  const auto odd = std::ranges::find_if(
+      statuses, [&](const Status* status) { return status->digest != usual->digest; });
+  return {.cause = (*odd)->state == MigrationState::kStarting ? FailureCause::kSettingsDiffer
+                                                              : FailureCause::kPlansDiffer,
+          .rank = (*odd)->rank,
+          .state = (*odd)->state};
 }
 
 Agreement MigrationMachine::decide(const Facts& facts) {

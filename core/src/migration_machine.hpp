@@ -128,6 +128,8 @@ class MigrationMachine {
 
   void note_missing(RankId rank);
   [[nodiscard]] std::optional<Facts> facts_of(std::int64_t round);
+  [[nodiscard]] const Status* status_of(RankId rank, std::int64_t round) const;
+  [[nodiscard]] Failure odd_one_of(std::int64_t round) const;
   [[nodiscard]] Agreement decide(const Facts& facts);
   void adopt_history();
   [[nodiscard]] std::int32_t layers_to_commit(std::int32_t landed_layers) const;

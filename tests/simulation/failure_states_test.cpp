@@ -3,6 +3,7 @@
 // or a deadline that fires there only; healed, the group rearranges again.
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -196,6 +197,29 @@ TEST_CASE("a lost rank ends the group for one reason, and no forward ends any mo
     for (const auto& [rank, reason] : served.stopped_ranks()) {
       CHECK(reason.cause == FailureCause::kRankLost);
       CHECK(reason.rank == kCulprit);
+    }
+  }
+}
+
+TEST_CASE("the rank whose plan is not the others' is named, be it the first") {
+  for (const std::int32_t culprit : {0, 2}) {
+    CAPTURE(culprit);
+    const auto policy = test::rotating_policy();
+    ServedGroup served({.settings = settings_with(OnFailure::kKeepServing)}, policy);
+    served.group()
+        .rank(RankId{culprit})
+        .planner()
+        .inspect([](const PlanRequest& /*request*/, sim::SimPlanDesk::Answer& answer) {
+          auto other = std::make_shared<MigrationSchedule>(**answer);
+          ++other->digest;
+          answer = std::shared_ptr<const MigrationSchedule>(std::move(other));
+        });
+    REQUIRE(served.rearrange_until(1, 60));
+    for (std::int32_t rank = 0; rank < kShape.rank_count; ++rank) {
+      CHECK(served.balancer(rank).rearrangements()[0].abort ==
+            Failure{.cause = FailureCause::kPlansDiffer,
+                    .rank = RankId{culprit},
+                    .state = MigrationState::kMoving});
     }
   }
 }

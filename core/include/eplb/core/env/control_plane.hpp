@@ -41,8 +41,8 @@ class ControlPlane {
   /// Makes this rank's status known to all, itself included. The first of a key counts.
   virtual void post(const Status& status) = 0;
 
-  /// A rank's status of a round; null until it has arrived. Kept at least as long as this rank's
-  /// own newest round is no more than 64 rounds on, and until its next call of anything.
+  /// A rank's status of a round; null until it has arrived. Kept until this rank posts a round that
+  /// is more than 64 on.
   [[nodiscard]] virtual const Status* find(RankId rank, const RoundKey& key) const = 0;
 
   /// Leading layers of a rearrangement whose landing rows this rank has emptied: never falls.
