@@ -22,8 +22,9 @@ LoadMatrix tokens_of(RankId rank, std::int64_t step) {
   LoadMatrix tokens(kShape.layer_count, kShape.expert_count);
   for (std::int64_t layer = 0; layer < kShape.layer_count; ++layer) {
     for (std::int64_t expert = 0; expert < kShape.expert_count; ++expert) {
-      tokens(layer, expert) =
-          (step * step * (expert + 2) + 7 * step + 31 * layer + 5 * expert + 11 * rank.value) % 97;
+      tokens(layer, expert) = (step * step * (expert + 2) + 7 * step + 31 * layer + 5 * expert +
+                               std::int64_t{11} * rank.value) %
+                              97;
     }
   }
   return tokens;
