@@ -14,7 +14,6 @@ namespace eplb {
 namespace {
 
 using test::layer_placement;
-using test::placement;
 using test::transfer;
 using Transfers = std::vector<Transfer>;
 
