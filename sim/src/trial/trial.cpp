@@ -25,7 +25,7 @@ constexpr std::int64_t kTimeLimitNs = 60'000 * kMs;
 constexpr std::uint64_t kEventLimit = 5'000'000;
 
 /// What the group does between two steps, while all ranks wait.
-enum class Pause : std::uint8_t { kNone, kDrain, kVacate, kSleep, kFinish };
+enum class Pause : std::uint8_t { kNone, kDrain, kVacate, kFinish };
 
 class Trial final : private Serving, private EventHandler {
  public:
