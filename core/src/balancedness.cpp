@@ -20,7 +20,7 @@ Balancedness measure(const Matrix& rank_loads) {
       worst = std::min(worst, mean / max);
     }
   }
-  return max_sum > 0 ? Balancedness{mean_sum / max_sum, worst} : Balancedness{};
+  return max_sum > 0 ? Balancedness{mean_sum / max_sum, worst, mean_sum, max_sum} : Balancedness{};
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "balancer_settings.hpp"
 #include "eplb/core/assert.hpp"
+#include "eplb/core/balancedness.hpp"
 #include "eplb/core/layer_map.hpp"
 #include "migration_machine.hpp"
 #include "rescaled_placement.hpp"
@@ -226,18 +227,13 @@ void Balancer::take_logs() {
       return;
     }
     logs_under_way_.pop_front();
-    const auto ranks = static_cast<std::size_t>(settings_.shape.rank_count);
-    BalancednessEntry entry{.step = step};
-    for (std::size_t first = 0; first < sums->size(); first += ranks) {
-      const auto layer = std::span(*sums).subspan(first, ranks);
-      double sum = 0;
-      for (const double load : layer) {
-        sum += load;
-      }
-      entry.mean_load += sum / static_cast<double>(ranks);
-      entry.max_load += *std::ranges::max_element(layer);
-    }
-    entry.balancedness = entry.max_load > 0 ? entry.mean_load / entry.max_load : 0;
+    const Balancedness measured =
+        eplb::balancedness(RealLoadMatrix(Eigen::Map<const RealLoadMatrix>(
+            sums->data(), settings_.shape.layer_count, settings_.shape.rank_count)));
+    const BalancednessEntry entry{.step = step,
+                                  .mean_load = measured.mean_load,
+                                  .max_load = measured.max_load,
+                                  .balancedness = measured.value};
     balancedness_ = entry;
     trace(env::TraceEvent::kBalancedness, step, std::llround(entry.balancedness * 1e6));
   }
@@ -280,8 +276,7 @@ void Balancer::commit(std::int32_t layer_count) {
     rearrangement_.moved_bytes += moved * settings_.row_bytes[id.index()];
     placement_ = std::move(placement_).with_layer(id, layer.target);
     ++epochs_[id.index()];
-    environment_->map_publisher.publish(id, LayerMap::from(placement_.layer(id)),
-                                        epochs_[id.index()]);
+    publish(id);
     trace(env::TraceEvent::kCommit, id.value, epochs_[id.index()]);
   }
   committed_layer_count_ += layer_count;
@@ -293,10 +288,13 @@ void Balancer::commit(std::int32_t layer_count) {
 // A group of another size has other slots: no forward may look up the maps of before.
 void Balancer::publish_all() {
   for (std::int32_t index = 0; index < settings_.shape.layer_count; ++index) {
-    const LayerId layer{index};
-    environment_->map_publisher.publish(layer, LayerMap::from(placement_.layer(layer)),
-                                        epochs_[layer.index()]);
+    publish(LayerId{index});
   }
+}
+
+void Balancer::publish(LayerId layer) {
+  environment_->map_publisher.publish(layer, LayerMap::from(placement_.layer(layer)),
+                                      epochs_[layer.index()]);
 }
 
 void Balancer::end_rearrangement() {

@@ -6,23 +6,12 @@
 #include "eplb/core/communicator.hpp"
 
 namespace eplb::sim {
-namespace {
-
-/// A domain holds whole nodes, and each of them as many ranks as the run puts on a node.
-std::int32_t ranks_per_domain(const HardwareOptions& hardware, const ParallelOptions& parallel) {
-  const std::int64_t ranks =
-      std::int64_t{hardware.gpus_per_domain} * parallel.ranks_per_node / hardware.gpus_per_node;
-  return static_cast<std::int32_t>(std::max<std::int64_t>(1, ranks));
-}
-
-}  // namespace
 
 // NOTE [units]: 1 GB/s is 1 byte/ns, and 1 TFLOP/s is 1000 FLOP/ns.
 
 Result<Topology> topology_of(const HardwareOptions& hardware, const ParallelOptions& parallel) {
   return Topology::create({.rank_count = parallel.ranks,
                            .ranks_per_node = parallel.ranks_per_node,
-
                            .ranks_per_domain = ranks_per_domain(hardware, parallel)});
 }
 

@@ -164,7 +164,7 @@ std::int64_t Stage::run_layers(const std::vector<const LoadMatrix*>& counts) {
     duration_ns += layers_[index].run(*counts[segment.model], segment.span,
                                       group_->rank(RankId{0}).maps(), tally_);
   }
-  if (balancer() != nullptr) {
+  if (balancer() != nullptr && group_->rank(RankId{0}).recorder().gate()) {
     LoadMatrix logical = LoadMatrix::Zero(shape_.layer_count, shape_.expert_count);
     for (const Segment& segment : segments_) {
       logical.middleRows(segment.span.first_group_layer, segment.span.layer_count) =

@@ -6,15 +6,13 @@
 namespace eplb::config {
 namespace {
 
-/// A domain holds whole nodes, and each of them as many ranks as the run puts on a node. 1 where
-/// the counts that it follows from were refused, so that nothing follows from them.
+/// 1 where the counts that it follows from were refused, so that nothing follows from them.
 std::int32_t domain_count(const sim::HardwareOptions& hardware, const ParallelOptions& parallel) {
   if (hardware.gpus_per_node < 1) {
     return 1;
   }
-  const std::int64_t ranks_per_domain = std::max<std::int64_t>(
-      1, std::int64_t{hardware.gpus_per_domain} * parallel.ranks_per_node / hardware.gpus_per_node);
-  const std::int64_t domains = (parallel.ranks + ranks_per_domain - 1) / ranks_per_domain;
+  const std::int64_t in_domain = sim::ranks_per_domain(hardware, parallel);
+  const std::int64_t domains = (parallel.ranks + in_domain - 1) / in_domain;
   return static_cast<std::int32_t>(std::max<std::int64_t>(1, domains));
 }
 

@@ -14,6 +14,8 @@ using RankLoadMatrix = LoadMatrix;
 struct Balancedness {
   double value = 0;
   double min_layer = 0;  ///< The worst loaded layer's own mean / max; 0 without load.
+  double mean_load = 0;  ///< Of ranks, summed over layers.
+  double max_load = 0;   ///< Of the busiest rank of each layer, summed over layers.
 };
 
 [[nodiscard]] Balancedness balancedness(const RankLoadMatrix& rank_loads);

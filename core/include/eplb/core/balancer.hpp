@@ -199,6 +199,7 @@ class Balancer {
   [[nodiscard]] bool agree();
   void commit(std::int32_t layer_count);
   void publish_all();
+  void publish(LayerId layer);
   void fill_at_next_step();
   void trigger();
   void end_rearrangement();

@@ -35,6 +35,15 @@ struct HardwareOptions {
   double plan_us_per_layer = 0;  ///< Host time of a policy.
 };
 
+/// Ranks of one NVLink domain: it holds whole nodes, and each of them as many ranks as the run puts
+/// on a node. Needs a positive gpus_per_node.
+[[nodiscard]] constexpr std::int32_t ranks_per_domain(const HardwareOptions& hardware,
+                                                      const ParallelOptions& parallel) {
+  const std::int64_t ranks =
+      std::int64_t{hardware.gpus_per_domain} * parallel.ranks_per_node / hardware.gpus_per_node;
+  return static_cast<std::int32_t>(ranks > 1 ? ranks : 1);
+}
+
 /// Peak rate of a GEMM with expert weights of `format`, that of the wider of weights and rows; 0
 /// where the device cannot compute so. Rows are 8-bit for MXFP4, 4-bit for NVFP4 (8-bit on a device
 /// without FP4), and 16-bit for 4-bit integers, which no device here computes with.
