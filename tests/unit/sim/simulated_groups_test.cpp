@@ -125,8 +125,9 @@ TEST_CASE("each communicator moves the same rows, in its own time") {
     REQUIRE_FALSE(result.rearrangements.empty());
     first[communicator] = result.rearrangements[0];
   }
-  for (const auto& [communicator, report] : first) {
-    CAPTURE(static_cast<int>(communicator));
+  for (const auto& entry : first) {
+    const RearrangementReport& report = entry.second;
+    CAPTURE(static_cast<int>(entry.first));
     CHECK(report.rearrangement.committed_layers == 4);
     CHECK(report.rearrangement.moved_experts == 4 * 16);
   }
@@ -137,11 +138,12 @@ TEST_CASE("each communicator moves the same rows, in its own time") {
                                                     {Communicator::kPynccl, 25'000},
                                                     {Communicator::kNixl, 300'000},
                                                     {Communicator::kTorchGloo, 6'200'000}};
-  for (const auto& [communicator, ns] : row_ns) {
-    CAPTURE(static_cast<int>(communicator));
+  for (const auto& entry : row_ns) {
+    CAPTURE(static_cast<int>(entry.first));
+    const std::int64_t rows_ns = 4 * 4 * entry.second;
     // Ranks of the other node begin one message, 15 us, later.
-    CHECK(first[communicator].wire_ns >= 4 * 4 * ns);
-    CHECK(first[communicator].wire_ns <= 4 * 4 * ns + 15'000);
+    CHECK(first[entry.first].wire_ns >= rows_ns);
+    CHECK(first[entry.first].wire_ns <= rows_ns + 15'000);
   }
   CHECK(first[Communicator::kTorchNccl].rearrangement.end_step == 9);
 }
