@@ -140,7 +140,7 @@ TEST_CASE("each communicator moves the same rows, in its own time") {
                                                     {Communicator::kTorchGloo, 6'200'000}};
   for (const auto& entry : row_ns) {
     CAPTURE(static_cast<int>(entry.first));
-    const std::int64_t rows_ns = 4 * 4 * entry.second;
+    const std::int64_t rows_ns = 16 * entry.second;
     // Ranks of the other node begin one message, 15 us, later.
     CHECK(first[entry.first].wire_ns >= rows_ns);
     CHECK(first[entry.first].wire_ns <= rows_ns + 15'000);
