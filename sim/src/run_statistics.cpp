@@ -19,6 +19,7 @@ double percentile_ms(const std::vector<std::int64_t>& sorted_ns, std::size_t per
 void RunStatistics::start_forward(std::int64_t now_ns, const Forward& forward) {
   in_step_ = true;
   step_start_ns_ = now_ns;
+  undisturbed_ns_ = forward.expert_layers_ns + forward.others_ns;
   expert_layers_ns_ += forward.expert_layers_ns;
   others_ns_ += forward.others_ns;
   balancedness_.add(forward.balancedness.value);
@@ -31,10 +32,14 @@ void RunStatistics::start_forward(std::int64_t now_ns, const Forward& forward) {
   }
 }
 
-void RunStatistics::end_step(std::int64_t now_ns, std::int64_t held_ns) {
-  const std::int64_t commit_ns = std::max<std::int64_t>(0, now_ns - forward_end_ns_ - held_ns);
-  hold_count_ += held_ns > 0 ? 1 : 0;
-  hold_ns_ += held_ns;
+void RunStatistics::end_step(std::int64_t now_ns, const Gap& gap) {
+  const std::int64_t free_ns = std::max<std::int64_t>(0, now_ns - forward_end_ns_ - gap.held_ns);
+  const std::int64_t late_ns = std::min(gap.late_ns, free_ns);
+  const std::int64_t commit_ns = free_ns - late_ns;
+  hold_count_ += gap.held_ns > 0 ? 1 : 0;
+  hold_ns_ += gap.held_ns;
+  idle_ns_ += late_ns;
+  slowed_ns_ += std::max<std::int64_t>(0, forward_end_ns_ - step_start_ns_ - undisturbed_ns_);
   commit_count_ += commit_ns > 0 ? 1 : 0;
   commit_ns_ += commit_ns;
   step_ns_.push_back(now_ns - step_start_ns_);
@@ -53,7 +58,9 @@ SimulationResult RunStatistics::summary() const {
                  .p99_ms = percentile_ms(sorted, 99)};
   result.breakdown.mega_moe_ms = static_cast<double>(expert_layers_ns_) * kMsPerNs / steps;
   result.breakdown.others_ms = static_cast<double>(others_ns_) * kMsPerNs / steps;
-  result.breakdown.eplb_ms = static_cast<double>(hold_ns_ + commit_ns_) * kMsPerNs / steps;
+  result.breakdown.idle_ms = static_cast<double>(idle_ns_) * kMsPerNs / steps;
+  result.breakdown.eplb_ms =
+      static_cast<double>(hold_ns_ + commit_ns_ + slowed_ns_) * kMsPerNs / steps;
   result.balancedness = {.mean = balancedness_.value().value_or(0),
                          .min_layer = min_layer_.value().value_or(0),
                          .before = before_.value(),
@@ -62,6 +69,7 @@ SimulationResult RunStatistics::summary() const {
   result.hold_ns = hold_ns_;
   result.commit_count = commit_count_;
   result.commit_ns = commit_ns_;
+  result.slowed_ns = slowed_ns_;
   return result;
 }
 

@@ -22,8 +22,15 @@ class RunStatistics {
 
   void end_forward(std::int64_t now_ns) { forward_end_ns_ = now_ns; }
 
-  /// The next forward begins. What lies between is what the ranks held, and the commits' copies.
-  void end_step(std::int64_t now_ns, std::int64_t held_ns);
+  /// Of the time between two forwards.
+  struct Gap {
+    std::int64_t held_ns = 0;
+    std::int64_t late_ns = 0;  ///< By hosts, for reasons of their own.
+  };
+
+  /// The next forward begins. What lies between is what hosts were late by, what the ranks held,
+  /// and the commits' copies.
+  void end_step(std::int64_t now_ns, const Gap& gap);
 
   [[nodiscard]] bool in_step() const { return in_step_; }
 
@@ -59,6 +66,9 @@ class RunStatistics {
   std::vector<std::int64_t> step_ns_;
   std::int64_t step_start_ns_ = 0;
   std::int64_t forward_end_ns_ = 0;
+  std::int64_t undisturbed_ns_ = 0;  ///< Of the forward at hand.
+  std::int64_t slowed_ns_ = 0;       ///< What forwards lasted beyond that.
+  std::int64_t idle_ns_ = 0;
   std::int64_t expert_layers_ns_ = 0;
   std::int64_t others_ns_ = 0;
   std::int64_t hold_count_ = 0;

@@ -117,16 +117,22 @@ class Run final : public StageObserver, private EventHandler {
     tokens_served_ += std::int64_t{serving.requests_per_rank} * rank_count_;
     pausing_ = step + 1 == scenario_.run.steps || scaling_ != nullptr || scale_due(step + 1);
     for (const auto& stage : stages_) {
-      stage->group()->begin_forward(layers_ns + others_ns);
+      stage->begin_forward(layers_ns, others_ns);
     }
-    statistics_.end_forward(engine_.now_ns() + layers_ns + others_ns);
   }
+
+  void forward_ended() override { statistics_.end_forward(engine_.now_ns()); }
 
   /// A step lasts until the next forward begins.
   void close_step() {
     if (statistics_.in_step()) {
       const std::int64_t held_ns = held();
-      statistics_.end_step(engine_.now_ns(), held_ns - held_before_ns_);
+      std::int64_t late_ns = 0;
+      for (const auto& stage : stages_) {
+        late_ns = std::max(late_ns, stage->take_lateness_ns());
+      }
+      statistics_.end_step(engine_.now_ns(),
+                           {.held_ns = held_ns - held_before_ns_, .late_ns = late_ns});
       held_before_ns_ = held_ns;
       note_rearrangements();
     }

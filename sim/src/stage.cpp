@@ -5,6 +5,8 @@
 
 #include "eplb/core/communicator.hpp"
 #include "eplb/sim/machine.hpp"
+#include "fault_times.hpp"
+#include "forward_load.hpp"
 
 namespace eplb::sim {
 namespace {
@@ -88,12 +90,23 @@ Stage::Stage(const World& world, const Scenario& scenario, std::vector<Segment> 
       shape_(group_shape(scenario, segments_)),
       topology_(topology),
       row_bytes_(row_bytes_of(scenario, segments_)),
-      timing_({.hardware = scenario.hardware,
-               .communicator = resolved_communicator(scenario, topology),
-               .tensors_per_expert = tensors_per_expert(scenario.model.weight_format)},
+      carrier_(world.engine,
+               {.hardware = scenario.hardware,
+                .communicator = resolved_communicator(scenario, topology),
+                .nixl_path = scenario.engine.nixl_path,
+                .tensors_per_expert = tensors_per_expert(scenario.model.weight_format),
+                .copy_streams = scenario.eplb.copy_streams,
+                .batched_copies = scenario.eplb.batched_copies},
+               topology),
+      timing_(world.engine, carrier_,
+              {.hardware = scenario.hardware,
+               .host_collectives = scenario.engine.host_collectives,
+               .faults = scenario.faults},
               topology),
+      port_faults_(world.engine, carrier_, scenario.hardware, scenario.faults),
       group_({.engine = world.engine,
               .timing = timing_,
+              .carrier = carrier_,
               .violations = world.violations,
               .trace_sink = world.trace_sink,
               .policy = world.policy,
@@ -104,6 +117,9 @@ Stage::Stage(const World& world, const Scenario& scenario, std::vector<Segment> 
              Placement::initial(shape_),
              [this](RankId /*rank*/) -> env::FaultPoints& { return no_faults_; }) {
   make_layers();
+  for (const LostRank& lost : scenario.faults.lost_ranks) {
+    world_.engine.schedule(ns_of_ms(lost.at_ms), Phase::kStart, *this, lost.rank);
+  }
 }
 
 void Stage::make_layers() {
@@ -159,10 +175,13 @@ void Stage::watch_plans() {
 
 std::int64_t Stage::run_layers(const std::vector<const LoadMatrix*>& counts) {
   std::int64_t duration_ns = 0;
+  const std::vector<double> factors = wire_factors();
+  tally_.weights_ns = 0;
+  tally_.wire_ns = 0;
   for (std::size_t index = 0; index < segments_.size(); ++index) {
     const Segment& segment = segments_[index];
     duration_ns += layers_[index].run(*counts[segment.model], segment.span,
-                                      group_->rank(RankId{0}).maps(), tally_);
+                                      group_->rank(RankId{0}).maps(), factors, tally_);
   }
   if (balancer() != nullptr && group_->rank(RankId{0}).recorder().gate()) {
     LoadMatrix logical = LoadMatrix::Zero(shape_.layer_count, shape_.expert_count);
@@ -188,11 +207,55 @@ std::int64_t Stage::widest_row_bytes() const {
   return row_bytes_.empty() ? 0 : *std::ranges::max_element(row_bytes_);
 }
 
+// Rows of a rank take the slower of its two ports; which of them a cost counts is not known here.
+std::vector<double> Stage::wire_factors() const {
+  if (!port_faults_.any()) {
+    return {};
+  }
+  std::vector<double> factors;
+  for (std::int32_t rank = 0; rank < shape_.rank_count; ++rank) {
+    double share = port_faults_.nvlink_share(RankId{rank});
+    if (topology_.domain_count() > 1) {
+      share = std::min(share, port_faults_.network_share(RankId{rank}));
+    }
+    factors.push_back(1 / share);
+  }
+  return factors;
+}
+
+void Stage::begin_forward(std::int64_t layers_ns, std::int64_t others_ns) {
+  const ForwardWork work{.duration_ns = layers_ns + others_ns,
+                         .weights_ns = tally_.weights_ns,
+                         .wire_ns = tally_.wire_ns,
+                         .others_ns = static_cast<double>(others_ns)};
+  group_->begin_forward();
+  FlowNetwork& network = carrier_.network();
+  network.start(forward_demand(carrier_.cluster(), network.shares(), scenario_.hardware, work),
+                static_cast<double>(work.duration_ns), 0, *this, 0);
+}
+
+void Stage::flow_ended(std::int64_t /*token*/) {
+  group_->finish_forward();
+}
+
+void Stage::on_event(const Event& event) {
+  const RankId rank{static_cast<std::int32_t>(event.argument)};
+  if (rank.value >= group_->rank_count()) {
+    return;
+  }
+  group_->rank(rank).lose();
+  if (balancer() == nullptr) {  // Nobody else would tell.
+    world_.observer.rank_stopped({.cause = FailureCause::kRankLost, .rank = rank});
+  }
+}
+
 void Stage::forward_ready() {
   world_.observer.stage_ready();
 }
 
-void Stage::end_forward() {}
+void Stage::end_forward() {
+  world_.observer.forward_ended();
+}
 
 bool Stage::proceeds(RankId /*rank*/) {
   return world_.observer.rank_proceeds();
@@ -219,6 +282,8 @@ Result<void> Stage::rescale(std::int32_t rank_count, const Topology& topology) {
     mapping.push_back(RankId{rank < rank_count ? rank : -1});
   }
   timing_.set_topology(topology);
+  carrier_.set_topology(topology);
+  port_faults_.apply();
   if (auto rescaled = group_.rescale(mapping, topology); !rescaled) {
     return rescaled;
   }

@@ -9,6 +9,7 @@
 #include "eplb/sim/group/elastic_group.hpp"
 #include "eplb/sim/options.hpp"
 #include "hardware_timing.hpp"
+#include "port_faults.hpp"
 
 namespace eplb::sim {
 
@@ -25,6 +26,8 @@ class StageObserver {
   virtual ~StageObserver() = default;
 
   virtual void stage_ready() = 0;
+  /// A stage's forward has ended; its balancers have not been asked yet.
+  virtual void forward_ended() = 0;
   /// Whether a rank may come to its next forward; else it waits for Stage::resume.
   [[nodiscard]] virtual bool rank_proceeds() = 0;
   virtual void rank_stopped(const Failure& reason) = 0;
@@ -32,7 +35,7 @@ class StageObserver {
 };
 
 /// One pipeline stage: an EP group, its share of each model's expert layers, its balancers.
-class Stage final : private Serving {
+class Stage final : private Serving, private FlowOwner, private EventHandler {
  public:
   /// Layers of one model that the stage runs.
   struct Segment {
@@ -57,6 +60,13 @@ class Stage final : private Serving {
   /// Expert layers of a forward: `counts` by model.
   [[nodiscard]] std::int64_t run_layers(const std::vector<const LoadMatrix*>& counts);
 
+  /// The forward whose layers were run, with what other kernels take; undisturbed it lasts as long
+  /// as both, `layers_ns` being the longest of all stages.
+  void begin_forward(std::int64_t layers_ns, std::int64_t others_ns);
+
+  /// By how much the latest host was late since the last call.
+  [[nodiscard]] std::int64_t take_lateness_ns() { return timing_.take_lateness_ns(); }
+
   [[nodiscard]] ElasticGroup& group() { return group_; }
 
   [[nodiscard]] const ElasticGroup& group() const { return group_; }
@@ -76,6 +86,9 @@ class Stage final : private Serving {
   [[nodiscard]] Result<void> rescale(std::int32_t rank_count, const Topology& topology);
 
  private:
+  void flow_ended(std::int64_t token) override;
+  void on_event(const Event& event) override;  ///< A rank is lost.
+
   void forward_ready() override;
   void end_forward() override;
 
@@ -85,6 +98,7 @@ class Stage final : private Serving {
   void stopped(RankId rank) override;
 
   void make_layers();
+  [[nodiscard]] std::vector<double> wire_factors() const;
   void watch_plans();
 
   World world_;
@@ -93,7 +107,9 @@ class Stage final : private Serving {
   Shape shape_;
   Topology topology_;
   std::vector<std::int64_t> row_bytes_;  ///< By layer of the group.
+  ClusterCarrier carrier_;
   HardwareTiming timing_;
+  PortFaults port_faults_;
   env::NoFaultPoints no_faults_;
   ElasticGroup group_;
   std::vector<ExpertLayers> layers_;  ///< By segment.

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "eplb/sim/event_engine.hpp"
+#include "eplb/sim/group/carrier.hpp"
 #include "eplb/sim/group/group_timing.hpp"
 #include "eplb/sim/group/host.hpp"
 
@@ -11,7 +12,7 @@ namespace eplb::test {
 
 /// Every duration as the test sets it, and what goes wrong as it says. All copies of one kind take
 /// the same time, however many run at once.
-class FixedTiming final : public sim::GroupTiming {
+class FixedTiming final : public sim::GroupTiming, public sim::FlightTiming {
  public:
   [[nodiscard]] std::int64_t message_ns(RankId from, RankId to) override {
     return from == to ? 0 : between_ranks_ns;

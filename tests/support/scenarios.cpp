@@ -39,6 +39,7 @@ sim::Scenario small_scenario() {
   scenario.eplb.num_redundant_experts = 4;
   scenario.eplb.window_size = 20;
   scenario.eplb.step_interval = 40;
+  scenario.eplb.copy_streams = 1;
   scenario.run = {.steps = 200, .seed = 7, .compare_off = false};
   return scenario;
 }

@@ -56,6 +56,7 @@ ServedGroup::ServedGroup(Options options, const PlacementPolicy& policy)
   group_ = std::make_unique<sim::SimGroup>(
       sim::SimGroup::World{.engine = engine_,
                            .timing = timing_,
+                           .carrier = carrier_,
                            .violations = violations_,
                            .trace_sink = *sink_,
                            .policy = policy,

@@ -92,6 +92,7 @@ class ServedGroup final : private sim::Serving {
   Options options_;
   sim::EventEngine engine_;
   FixedTiming timing_;
+  sim::FlightCarrier carrier_{engine_, timing_};
   sim::Violations violations_;
   std::vector<Traced> trace_;
   std::unique_ptr<Trace> sink_;

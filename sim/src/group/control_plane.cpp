@@ -42,7 +42,8 @@ void SimPost::add_to_sum(RankId from, const env::SumKey& key, std::span<const do
     }
   }
   sums_.erase(key);
-  send_to_all(from, {.sum_key = key, .sum = std::move(sum)});
+  const auto bytes = static_cast<std::int64_t>(sum->size() * sizeof(double));
+  send_to_all(from, {.sum_key = key, .sum = std::move(sum)}, timing_.sum_ns(bytes));
 }
 
 void SimPost::end_group(RankId from, const Failure& failure) {
@@ -56,7 +57,7 @@ void SimPost::lose(RankId rank) {
   end_group(rank, {.cause = FailureCause::kRankLost, .rank = rank});
 }
 
-void SimPost::send_to_all(RankId from, const Letter& letter) {
+void SimPost::send_to_all(RankId from, const Letter& letter, std::int64_t after_ns) {
   for (std::size_t to = 0; to < ends_.size(); ++to) {
     Letter copy = letter;
     copy.from = from;
@@ -64,8 +65,9 @@ void SimPost::send_to_all(RankId from, const Letter& letter) {
     const RankId receiver{static_cast<std::int32_t>(to)};
     const int times = timing_.repeats_message() ? 2 : 1;
     for (int time = 0; time < times; ++time) {
-      engine_.schedule(engine_.now_ns() + timing_.message_ns(from, receiver), Phase::kCompletion,
-                       *this, next_letter_);
+      const std::int64_t sent_ns = engine_.now_ns() + after_ns;
+      engine_.schedule(sent_ns + timing_.message_ns(from, receiver), Phase::kCompletion, *this,
+                       next_letter_);
       letters_.emplace(next_letter_++, copy);
     }
   }

@@ -9,12 +9,13 @@ SimGroup::SimGroup(const World& world, const Options& options, const Placement& 
                    std::span<env::FaultPoints* const> fault_points)
     : world_(world),
       rows_(world.engine, world.violations, options.rank_count),
-      wire_(world.engine, rows_, world.timing),
+      wire_(world.engine, rows_, world.carrier),
       post_(world.engine, world.timing),
       plan_desk_(world.policy) {
   ForwardGate& gate = *this;
   const GroupParts parts{.engine = world.engine,
                          .timing = world.timing,
+                         .carrier = world.carrier,
                          .violations = world.violations,
                          .rows = rows_,
                          .wire = wire_,
@@ -73,15 +74,23 @@ void SimGroup::arrive(RankId /*rank*/) {
   }
 }
 
-void SimGroup::begin_forward(std::int64_t duration_ns) {
+void SimGroup::begin_forward() {
   in_forward_ = true;
   for (std::int32_t rank = 0; rank < rank_count(); ++rank) {
     rows_.begin_forward(RankId{rank});
   }
+}
+
+void SimGroup::begin_forward(std::int64_t duration_ns) {
+  begin_forward();
   world_.engine.schedule(world_.engine.now_ns() + duration_ns, Phase::kCompletion, *this, 0);
 }
 
 void SimGroup::on_event(const Event& /*event*/) {
+  finish_forward();
+}
+
+void SimGroup::finish_forward() {
   const bool complete = std::ranges::none_of(
       ranks_, [](const auto& rank) { return rank->lost() || rank->stopped(); });
   if (!complete) {

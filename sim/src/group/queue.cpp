@@ -7,8 +7,8 @@
 namespace eplb::sim {
 namespace {
 
-/// Event argument of a Call; copies have theirs from 0 on.
-constexpr std::int64_t kCallEnded = -1;
+/// Of its events, which are ends of calls.
+constexpr std::int64_t kCallEnded = 0;
 
 }  // namespace
 
@@ -47,9 +47,7 @@ void SimQueue::forward() {
 
 void SimQueue::finish_forward() {
   EPLB_ASSERT(busy_ && std::holds_alternative<Forward>(operations_.front()));
-  busy_ = false;
-  operations_.pop_front();
-  run();
+  end_front();
 }
 
 void SimQueue::append(Operation operation) {
@@ -74,7 +72,6 @@ void SimQueue::run() {
 bool SimQueue::begin(const Operation& operation) {
   if (const auto* copies = std::get_if<Copies>(&operation)) {
     copies_under_way_ = copies->copies.size();
-    copy_failed_.assign(copies_under_way_, false);
     for (const RowCopy& copy : copies->copies) {
       rows_.begin_copy(copy);
     }
@@ -82,9 +79,8 @@ bool SimQueue::begin(const Operation& operation) {
       const RowCopy& copy = copies->copies[index];
       const RowAddress& layer_row =
           copy.source.region == kLandingRegion ? copy.destination : copy.source;
-      const Flight flight = timing_.local_copy(copy, rows_.row_bytes(layer_row), engine_.now_ns());
-      copy_failed_[index] = flight.failed;
-      engine_.schedule(flight.end_ns, Phase::kCompletion, *this, static_cast<std::int64_t>(index));
+      carrier_.copy_locally(copy, rows_.row_bytes(layer_row), *this,
+                            static_cast<std::int64_t>(index));
     }
     return copies->copies.empty();
   }
@@ -127,25 +123,31 @@ void SimQueue::resume_waiters() {
 
 // NOLINTEND(misc-no-recursion): all of it.
 
-void SimQueue::on_event(const Event& event) {
+void SimQueue::on_event(const Event& /*event*/) {
+  if (!halted_) {
+    std::get<Call>(operations_.front()).effect();
+    end_front();
+  }
+}
+
+void SimQueue::row_carried(std::int64_t token, bool failed) {
   if (halted_) {
     return;
   }
-  if (event.argument == kCallEnded) {
-    std::get<Call>(operations_.front()).effect();
-  } else {
-    const auto index = static_cast<std::size_t>(event.argument);
-    const bool failed = copy_failed_[index];
-    rows_.end_copy(std::get<Copies>(operations_.front()).copies[index], failed);
-    any_copy_failed_ = any_copy_failed_ || failed;
-    if (--copies_under_way_ > 0) {
-      return;
-    }
-    if (any_copy_failed_) {
-      fail();
-      return;
-    }
+  const auto& copies = std::get<Copies>(operations_.front()).copies;
+  rows_.end_copy(copies[static_cast<std::size_t>(token)], failed);
+  any_copy_failed_ = any_copy_failed_ || failed;
+  if (--copies_under_way_ > 0) {
+    return;
   }
+  if (any_copy_failed_) {
+    fail();
+  } else {
+    end_front();
+  }
+}
+
+void SimQueue::end_front() {
   busy_ = false;
   operations_.pop_front();
   run();

@@ -42,14 +42,13 @@ void SimWire::carry(Carriage carriage) {
   if (lost(carriage.copy)) {
     return;
   }
-  const Flight flight =
-      timing_.transfer(carriage.copy, rows_.row_bytes(carriage.copy.source), engine_.now_ns());
-  carriage.failed = flight.failed;
   if (flying_.empty()) {
     busy_since_ns_ = engine_.now_ns();
   }
-  engine_.schedule(flight.end_ns, Phase::kCompletion, *this, next_carriage_);
-  flying_.emplace(next_carriage_++, std::move(carriage));
+  const RowCopy copy = carriage.copy;
+  const std::int64_t token = next_carriage_++;
+  flying_.emplace(token, std::move(carriage));
+  carrier_.transfer(copy, rows_.row_bytes(copy.source), *this, token);
 }
 
 bool SimWire::lost(const RowCopy& copy) const {
@@ -58,8 +57,8 @@ bool SimWire::lost(const RowCopy& copy) const {
   });
 }
 
-void SimWire::on_event(const Event& event) {
-  const auto found = flying_.find(event.argument);
+void SimWire::row_carried(std::int64_t token, bool failed) {
+  const auto found = flying_.find(token);
   const Carriage carriage = std::move(found->second);
   flying_.erase(found);
   if (flying_.empty()) {
@@ -68,9 +67,9 @@ void SimWire::on_event(const Event& event) {
   if (lost(carriage.copy)) {
     return;
   }
-  rows_.end_copy(carriage.copy, carriage.failed);
+  rows_.end_copy(carriage.copy, failed);
   for (const End& end : carriage.ends) {
-    end.transport->end_copy(end.ticket, carriage.failed);
+    end.transport->end_copy(end.ticket, failed);
   }
 }
 

@@ -3,14 +3,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "eplb/sim/group/group_timing.hpp"
+#include "eplb/sim/group/carrier.hpp"
 #include "eplb/sim/random_stream.hpp"
 #include "eplb/sim/trial/swarm.hpp"
 
 namespace eplb::sim {
 
 /// Times and failures as a swarm has them. Each kind draws from a stream of its own.
-class ChaosTiming final : public GroupTiming {
+class ChaosTiming final : public GroupTiming, public FlightTiming {
  public:
   explicit ChaosTiming(const Swarm& swarm);
 

@@ -32,6 +32,7 @@ class Trial final : private Serving, private EventHandler {
   explicit Trial(const Swarm& swarm)
       : swarm_(swarm),
         timing_(swarm),
+        carrier_(engine_, timing_),
         checker_(swarm, engine_, violations_),
         trace_(checker_),
         policy_(swarm.seed),
@@ -40,6 +41,7 @@ class Trial final : private Serving, private EventHandler {
         faults_(swarm),
         group_({.engine = engine_,
                 .timing = timing_,
+                .carrier = carrier_,
                 .violations = violations_,
                 .trace_sink = trace_,
                 .policy = policy_,
@@ -471,6 +473,7 @@ class Trial final : private Serving, private EventHandler {
   EventEngine engine_;
   Violations violations_;
   ChaosTiming timing_;
+  FlightCarrier carrier_;
   Checker checker_;
   CheckedTrace trace_;
   ScatterPolicy policy_;

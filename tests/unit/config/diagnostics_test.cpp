@@ -27,8 +27,9 @@ TEST_CASE("an unknown key is answered with the nearest one, or with all that are
         "t.yaml:7:3: error: eplb.colour: unknown key, allowed are enabled, num_redundant_experts, "
         "window_size, step_interval, use_async, policy, replica_choice, window_parts, "
         "history_parts, window_half_life_steps, communicator, log_balancedness, "
-        "log_balancedness_interval, migration_batching_enabled, handshake, landing_rows, "
-        "layers_in_flight, max_commit_bytes_per_step, commit_lead_steps, deadline_ms, on_failure\n"
+        "log_balancedness_interval, migration_batching_enabled, copy_streams, "
+        "batched_copies, handshake, landing_rows, layers_in_flight, max_commit_bytes_per_step, "
+        "commit_lead_steps, deadline_ms, on_failure\n"
         "t.yaml:8:1: error: runn: unknown key, did you mean run?\n");
   CHECK(problems(kLegal, {"serving.other_kernels_ms={bse: 1}"}) ==
         "--set serving.other_kernels_ms={bse: 1}: error: serving.other_kernels_ms.bse: unknown "
@@ -36,7 +37,7 @@ TEST_CASE("an unknown key is answered with the nearest one, or with all that are
 }
 
 TEST_CASE("keys of issues to come are unknown") {
-  for (const char* key : {"faults", "program", "search"}) {
+  for (const char* key : {"program", "search"}) {
     CHECK(problems(kLegal, {std::string(key) + "={}"}).find("unknown key") != std::string::npos);
   }
   for (const char* key : {"trigger", "policy_options", "copy_rate_limit_gb_per_s"}) {
@@ -68,9 +69,9 @@ TEST_CASE("a section of the wrong type is named once, and nothing below it") {
         "t.yaml:5:7: error: eplb: must be a mapping of enabled, num_redundant_experts, "
         "window_size, step_interval, use_async, policy, replica_choice, window_parts, "
         "history_parts, window_half_life_steps, communicator, log_balancedness, "
-        "log_balancedness_interval, migration_batching_enabled, handshake, landing_rows, "
-        "layers_in_flight, max_commit_bytes_per_step, commit_lead_steps, deadline_ms, on_failure, "
-        "got on\n");
+        "log_balancedness_interval, migration_batching_enabled, copy_streams, batched_copies, "
+        "handshake, landing_rows, layers_in_flight, max_commit_bytes_per_step, commit_lead_steps, "
+        "deadline_ms, on_failure, got on\n");
   CHECK(problems(kLegal, {"serving.other_kernels_ms=5"}) ==
         "--set serving.other_kernels_ms=5: error: serving.other_kernels_ms: must be a mapping of "
         "base, per_request, got 5\n");

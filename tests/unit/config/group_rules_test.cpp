@@ -179,7 +179,7 @@ TEST_CASE("an elastic group is read, entry by entry") {
 
 TEST_CASE("what is wrong with an entry of the scale is named by its index and place") {
   CHECK(said_of_scale("5") ==
-        "t.yaml:8:10: error: parallel.scale: must be a list of entries with at_step and ranks, got "
+        "t.yaml:8:10: error: parallel.scale: must be a list of entries with at_step, ranks, got "
         "5\n");
   CHECK(said_of_scale("[{at_step: 0, ranks: 1}, 7, {at_step: 5}]") ==
         "t.yaml:8:21: error: parallel.scale[0].at_step: must be at least 1 and at most 10000000, "

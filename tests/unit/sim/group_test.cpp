@@ -172,6 +172,7 @@ TEST_CASE(
     "without balancers a group serves on until it is told to wait, and goes on when resumed") {
   EventEngine engine;
   test::FixedTiming timing;
+  FlightCarrier carrier{engine, timing};
   Violations violations;
   DigestSink trace;
   const test::FixedPolicy policy(Placement::initial(kShape));
@@ -181,6 +182,7 @@ TEST_CASE(
   const std::vector<env::FaultPoints*> faults(4, &no_faults);
   SimGroup group({.engine = engine,
                   .timing = timing,
+                  .carrier = carrier,
                   .violations = violations,
                   .trace_sink = trace,
                   .policy = policy,

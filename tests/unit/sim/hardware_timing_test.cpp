@@ -1,6 +1,5 @@
-// Goal: times follow from the machine's figures and from nothing else. Method: the small scenario's
-// round figures (300 GB/s and 5 us a copy within a domain, 30 GB/s and 50 us between), 6 MB rows of
-// two tensors, times worked by hand.
+// Goal: times of hosts follow from the machine's figures and from the run's faults. Method: the
+// small scenario's figures on two nodes of two ranks, moments set by an event.
 #include "hardware_timing.hpp"
 
 #include <doctest/doctest.h>
@@ -12,88 +11,79 @@
 namespace eplb::sim {
 namespace {
 
-using test::landing_row;
-using test::weights_row;
+struct World final : EventHandler, CarrierClient {
+  HardwareOptions hardware;
+  Topology topology;
+  EventEngine engine;
+  ClusterCarrier carrier;
+  HardwareTiming timing;
 
-constexpr std::int64_t kRowBytes = 6'000'000;
+  explicit World(const FaultOptions& faults = {}, double copy_issue_us = 0)
+      : hardware(test::small_scenario().hardware),
+        topology(topology_of(hardware, {.ranks = 4, .ranks_per_node = 2}).value()),
+        carrier(engine, carrier_options(hardware, copy_issue_us), topology),
+        timing(engine, carrier, {.hardware = hardware, .faults = faults}, topology) {}
 
-/// Four ranks on two nodes, in one NVLink domain or two.
-HardwareTiming timing_of(Communicator communicator, std::int32_t gpus_per_domain) {
-  HardwareOptions hardware = test::small_scenario().hardware;
-  hardware.gpus_per_domain = gpus_per_domain;
-  Topology topology = topology_of(hardware, {.ranks = 4, .ranks_per_node = 2}).value();
-  return {{.hardware = hardware, .communicator = communicator, .tensors_per_expert = 2},
-          std::move(topology)};
-}
-
-RowCopy row_from(std::int32_t from, std::int32_t to) {
-  return {.source = weights_row(from, 0, 0), .destination = landing_row(to, 0)};
-}
-
-std::int64_t alone_ns(Communicator communicator, std::int32_t gpus_per_domain, std::int32_t to) {
-  HardwareTiming timing = timing_of(communicator, gpus_per_domain);
-  return timing.transfer(row_from(0, to), kRowBytes, 1000).end_ns - 1000;
-}
-
-TEST_CASE("a row takes its starts and its bytes over the slower of the ways there are") {
-  // 2 x 5 us + 6 MB / 300 GB/s; 2 x 50 us + 6 MB / 30 GB/s.
-  CHECK(alone_ns(Communicator::kSymmMem, 4, 1) == 30'000);
-  CHECK(alone_ns(Communicator::kSymmMem, 4, 2) == 30'000);
-  CHECK(alone_ns(Communicator::kSymmMem, 2, 2) == 300'000);
-}
-
-TEST_CASE("a one-sided read crosses nodes by the network even within a domain") {
-  CHECK(alone_ns(Communicator::kNixl, 4, 1) == 30'000);
-  CHECK(alone_ns(Communicator::kNixl, 4, 2) == 300'000);
-}
-
-TEST_CASE("NCCL moves rows at a kernel's rate, gloo through the host") {
-  // 2 x 5 us + 6 MB / 400 GB/s; 2 x 50 us + 6 MB / 40 GB/s; 2 x 100 us + 6 MB / 1 GB/s.
-  for (const Communicator nccl : {Communicator::kTorchNccl, Communicator::kPynccl}) {
-    CHECK(alone_ns(nccl, 4, 2) == 25'000);
-    CHECK(alone_ns(nccl, 2, 2) == 250'000);
+  static ClusterCarrier::Options carrier_options(HardwareOptions hardware, double copy_issue_us) {
+    hardware.copy_issue_us = copy_issue_us;
+    return {.hardware = hardware, .tensors_per_expert = 4};
   }
-  CHECK(alone_ns(Communicator::kTorchGloo, 4, 1) == 6'200'000);
-}
 
-TEST_CASE("a rank sends one row after another and receives one after another") {
-  HardwareTiming timing = timing_of(Communicator::kSymmMem, 4);
-  CHECK(timing.transfer(row_from(0, 1), kRowBytes, 0).end_ns == 30'000);
-  CHECK(timing.transfer(row_from(0, 2), kRowBytes, 0).end_ns == 60'000);
-  CHECK(timing.transfer(row_from(3, 2), kRowBytes, 0).end_ns == 90'000);
-  CHECK(timing.transfer(row_from(2, 3), kRowBytes, 0).end_ns == 30'000);
-  CHECK(timing.transfer(row_from(1, 0), kRowBytes, 0).end_ns == 30'000);
-  CHECK(timing.transfer(row_from(1, 0), kRowBytes, 500'000).end_ns == 530'000);
-}
+  void on_event(const Event& /*event*/) override {}
 
-TEST_CASE("local copies share the memory's rate, which they use twice") {
-  HardwareTiming timing = timing_of(Communicator::kSymmMem, 4);
-  const RowCopy commit{.source = landing_row(0, 0), .destination = weights_row(0, 0, 0)};
-  const RowCopy other{.source = landing_row(1, 0), .destination = weights_row(1, 0, 0)};
-  // 2 x 6 MB / (2000 GB/s x 0.5).
-  CHECK(timing.local_copy(commit, kRowBytes, 0).end_ns == 12'000);
-  CHECK(timing.local_copy(commit, kRowBytes, 0).end_ns == 24'000);
-  CHECK(timing.local_copy(other, kRowBytes, 0).end_ns == 12'000);
-}
+  void row_carried(std::int64_t /*token*/, bool /*failed*/) override {}
+
+  void run_to_us(std::int64_t us) {
+    engine.schedule(us * 1000, Phase::kStart, *this, 0);
+    REQUIRE(engine.run_next());
+  }
+};
 
 TEST_CASE("messages take longer between nodes, none within a rank, and plans longer with layers") {
-  HardwareTiming timing = timing_of(Communicator::kSymmMem, 4);
-  CHECK(timing.message_ns(RankId{0}, RankId{0}) == 0);
-  CHECK(timing.message_ns(RankId{0}, RankId{1}) == 1'000);
-  CHECK(timing.message_ns(RankId{1}, RankId{2}) == 15'000);
-  CHECK(timing.plan_ns(RankId{0}, 4) == 100'000);
-  CHECK_FALSE(timing.repeats_message());
-  CHECK_FALSE(timing.refuses_transfer(RankId{0}));
-  CHECK_FALSE(timing.refuses_memory(RankId{0}));
+  World world;
+  CHECK(world.timing.message_ns(RankId{0}, RankId{0}) == 0);
+  CHECK(world.timing.message_ns(RankId{0}, RankId{1}) == 1'000);
+  CHECK(world.timing.message_ns(RankId{1}, RankId{2}) == 15'000);
+  CHECK(world.timing.plan_ns(RankId{0}, 4) == 100'000);
+  CHECK(world.timing.publish_ns(RankId{0}) == 2'000);
+  CHECK(world.timing.read_back_ns(RankId{0}) == 5'000);
+  // A board in each of two hosts, and a tree of one level between them.
+  CHECK(world.timing.sum_ns(1'000) == 2 * 1'000 + 2 * (15'000 + 1'000));
+  CHECK_FALSE(world.timing.repeats_message());
+  CHECK_FALSE(world.timing.refuses_transfer(RankId{0}));
+  CHECK_FALSE(world.timing.refuses_memory(RankId{0}));
 }
 
-TEST_CASE("ranks that come new have idle ports, and old ones keep theirs") {
-  HardwareTiming timing = timing_of(Communicator::kNixl, 8);
-  CHECK(timing.transfer(row_from(0, 1), kRowBytes, 0).end_ns == 30'000);
-  timing.set_topology(
-      topology_of(test::small_scenario().hardware, {.ranks = 6, .ranks_per_node = 6}).value());
-  CHECK(timing.transfer(row_from(0, 5), kRowBytes, 0).end_ns == 60'000);
-  CHECK(timing.transfer(row_from(4, 2), kRowBytes, 0).end_ns == 30'000);
+TEST_CASE("a straggler is late at every step of its time, and the latest host is told once") {
+  World world({.stragglers = {{{.at_ms = 1, .until_ms = 2}, 3, 70}, {{.at_ms = 0}, 1, 20}}});
+  CHECK(world.timing.host_ns(RankId{3}) == 0);
+  CHECK(world.timing.host_ns(RankId{1}) == 20'000);
+  world.run_to_us(1500);
+  CHECK(world.timing.host_ns(RankId{3}) == 70'000);
+  CHECK(world.timing.take_lateness_ns() == 70'000);
+  CHECK(world.timing.take_lateness_ns() == 0);
+  world.run_to_us(2000);
+  CHECK(world.timing.host_ns(RankId{3}) == 0);
+}
+
+TEST_CASE("a stalled host answers, and polls, when its stall has ended") {
+  World world({.host_stalls = {{.rank = 2, .at_ms = 1, .duration_ms = 5}}});
+  world.run_to_us(2000);
+  CHECK(world.timing.host_ns(RankId{2}) == 4'000'000);
+  CHECK(world.timing.poll_ns(RankId{2}) == 4'000'000);
+  CHECK(world.timing.host_ns(RankId{0}) == 0);
+  world.run_to_us(6000);
+  CHECK(world.timing.poll_ns(RankId{2}) == 0);
+}
+
+TEST_CASE("a thread that issues copies does not poll meanwhile") {
+  World world({}, 3);
+  const RowCopy copy{.source = test::weights_row(1, 0, 0), .destination = test::landing_row(2, 0)};
+  world.carrier.transfer(copy, 1000, world, 0);
+  world.carrier.transfer(copy, 1000, world, 1);
+  // Two rows of four tensors, a call each.
+  CHECK(world.timing.poll_ns(RankId{1}) == 2 * 4 * 3'000);
+  CHECK(world.timing.poll_ns(RankId{2}) == 0);
 }
 
 }  // namespace

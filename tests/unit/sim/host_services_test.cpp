@@ -22,8 +22,9 @@ struct World {
   Violations violations;
   RowStore rows{engine, violations, 2};
   test::FixedTiming timing;
+  FlightCarrier carrier{engine, timing};
   test::CountingHost host;
-  SimQueue forward{engine, rows, timing, host};
+  SimQueue forward{engine, rows, carrier, host};
 
   [[nodiscard]] SimLoadRecorder recorder(bool counts_here = true) {
     return {engine, timing, host, violations, {.rank = RankId{0}, .counts_here = counts_here}};

@@ -23,9 +23,10 @@ struct World {
   Violations violations;
   RowStore rows{engine, violations, 1};
   test::FixedTiming timing;
+  FlightCarrier carrier{engine, timing};
   test::CountingHost host;
-  SimQueue forward{engine, rows, timing, host};
-  SimQueue migration{engine, rows, timing, host};
+  SimQueue forward{engine, rows, carrier, host};
+  SimQueue migration{engine, rows, carrier, host};
 
   World() {
     rows.reserve(RankId{0}, {.slots_per_rank = 2, .landing_rows = 2, .row_bytes = {1000}});
@@ -117,7 +118,7 @@ TEST_CASE("a failed copy breaks the queue: its later tickets fail, and who waits
   // Nothing more runs on either, and a wait for what has failed already fails too.
   world.migration.copy(std::vector{RowCopy{kOut.source, landing_row(0, 1)}});
   CHECK(world.migration.poll(world.migration.signal()) == Completion::kFailed);
-  SimQueue third(world.engine, world.rows, world.timing, world.host);
+  SimQueue third(world.engine, world.rows, world.carrier, world.host);
   third.wait(world.migration, after);
   CHECK(third.poll(third.signal()) == Completion::kFailed);
   test::run_all(world.engine);

@@ -141,9 +141,10 @@ TEST_CASE("each communicator moves the same rows, in its own time") {
   for (const auto& entry : row_ns) {
     CAPTURE(static_cast<int>(entry.first));
     const std::int64_t rows_ns = 16 * entry.second;
-    // Ranks of the other node begin one message, 15 us, later.
+    // Ranks of the other node begin one message, 15 us, later; a commit beside a transfer fills the
+    // memory for a moment.
     CHECK(first[entry.first].wire_ns >= rows_ns);
-    CHECK(first[entry.first].wire_ns <= rows_ns + 15'000);
+    CHECK(first[entry.first].wire_ns <= rows_ns + 16'000);
   }
   CHECK(first[Communicator::kTorchNccl].rearrangement.end_step == 9);
 }

@@ -103,7 +103,11 @@ TEST_CASE("async serves on while weights move, delayed by commits alone") {
   CHECK(result.commit_count == 4);
   // Five rows of 12 us and a map of 2 us.
   CHECK(result.commit_ns == 4 * (5 * 12'000 + 2'000));
-  CHECK(result.breakdown.eplb_ms == doctest::Approx(4 * 0.062 / 200));
+  // Forwards lose a little where commits and transfers fill the memory.
+  CHECK(result.slowed_ns > 0);
+  CHECK(result.slowed_ns < result.simulated_ns / 500);
+  CHECK(result.breakdown.eplb_ms ==
+        doctest::Approx(4 * 0.062 / 200 + static_cast<double>(result.slowed_ns) * 1e-6 / 200));
 }
 
 TEST_CASE("sync holds for every rearrangement, and says how long") {
@@ -120,7 +124,9 @@ TEST_CASE("sync holds for every rearrangement, and says how long") {
   CHECK(first.rearrangement.end_ns - first.rearrangement.start_ns > 100'000 + first.wire_ns);
   CHECK(sync.hold_ns > 500'000 + first.wire_ns);
   CHECK(sync.commit_ns < async.commit_ns);
-  CHECK(sync.simulated_ns == async.simulated_ns - async.commit_ns + sync.hold_ns + sync.commit_ns);
+  CHECK(sync.slowed_ns == 0);
+  CHECK(sync.simulated_ns - sync.hold_ns - sync.commit_ns ==
+        async.simulated_ns - async.commit_ns - async.slowed_ns);
 }
 
 TEST_CASE("steps add up to the run") {

@@ -23,7 +23,8 @@ struct World {
   Violations violations;
   RowStore rows{engine, violations, 3};
   test::FixedTiming timing;
-  SimWire wire{engine, rows, timing};
+  FlightCarrier carrier{engine, timing};
+  SimWire wire{engine, rows, carrier};
   std::array<test::CountingHost, 3> hosts;
   std::vector<std::unique_ptr<SimTransport>> ends;
 

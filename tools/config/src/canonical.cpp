@@ -105,18 +105,35 @@ void write_models(const sim::Scenario& scenario, Writer& writer) {
   writer.close();
 }
 
+template <typename S>
+void write_entries(std::string_view key, const std::vector<S>& entries, Fields<S> fields,
+                   Writer& writer) {
+  if (entries.empty()) {
+    writer.scalar(key, "[]");
+    return;
+  }
+  writer.open(key);
+  for (const S& entry : entries) {
+    writer.item(flow_mapping<S>(entry, fields));
+  }
+  writer.close();
+}
+
 void write_parallel(const ParallelOptions& parallel, Writer& writer) {
   writer.open("parallel");
   write_fields<ParallelOptions>(parallel, parallel_fields(), writer);
-  if (parallel.scale.empty()) {
-    writer.scalar("scale", "[]");
-  } else {
-    writer.open("scale");
-    for (const ScaleEvent& event : parallel.scale) {
-      writer.item(flow_mapping<ScaleEvent>(event, scale_fields()));
-    }
-    writer.close();
-  }
+  write_entries<ScaleEvent>("scale", parallel.scale, scale_fields(), writer);
+  writer.close();
+}
+
+void write_faults(const sim::FaultOptions& faults, Writer& writer) {
+  writer.open("faults");
+  write_entries<sim::FailedLinks>("failed_links", faults.failed_links, failed_links_fields(),
+                                  writer);
+  write_entries<sim::SlowPort>("slow_ports", faults.slow_ports, slow_port_fields(), writer);
+  write_entries<sim::Straggler>("stragglers", faults.stragglers, straggler_fields(), writer);
+  write_entries<sim::HostStall>("host_stalls", faults.host_stalls, host_stall_fields(), writer);
+  write_entries<sim::LostRank>("lost_ranks", faults.lost_ranks, lost_rank_fields(), writer);
   writer.close();
 }
 
@@ -162,6 +179,7 @@ std::string canonical_yaml(const sim::Scenario& scenario) {
   write_fields<sim::WorkloadOptions>(scenario.workload, workload_fields(), writer);
   writer.close();
   write_section<EplbOptions>("eplb", scenario.eplb, eplb_fields(), writer);
+  write_faults(scenario.faults, writer);
   write_section<sim::RunOptions>("run", scenario.run, run_fields(), writer);
   return std::move(writer).text();
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "canonical.hpp"
+#include "entries.hpp"
 #include "eplb/config/config.hpp"
 #include "eplb/core/digest.hpp"
 #include "fields.hpp"
@@ -14,7 +15,6 @@
 #include "models.hpp"
 #include "overrides.hpp"
 #include "rules.hpp"
-#include "scale.hpp"
 #include "text_file.hpp"
 #include "words.hpp"
 #include "workload.hpp"
@@ -29,7 +29,7 @@ constexpr std::string_view kPolicyKey = "eplb.policy";
 constexpr IncludeKind kMachine = {.noun = kHardware, .folder = "hardware", .has_name = false};
 
 constexpr auto kSections = std::to_array<std::string_view>(
-    {kModel, kHardware, "parallel", "engine", "serving", "workload", "eplb", "run"});
+    {kModel, kHardware, "parallel", "engine", "serving", "workload", "eplb", "faults", "run"});
 
 /// Completes the tree: files are included and overrides applied. An override below `model` or
 /// `hardware` has to wait for the file, whichever override named that. Returns the draft models.
@@ -81,6 +81,20 @@ void fill_in(sim::Scenario& scenario) {
   }
 }
 
+sim::FaultOptions read_faults(const Section& section, Reading& reading) {
+  static_cast<void>(values_of(section, keys_of(fault_fields()), reading));
+  return {
+      .failed_links =
+          read_entries<sim::FailedLinks>(section, "failed_links", failed_links_fields(), reading),
+      .slow_ports = read_entries<sim::SlowPort>(section, "slow_ports", slow_port_fields(), reading),
+      .stragglers =
+          read_entries<sim::Straggler>(section, "stragglers", straggler_fields(), reading),
+      .host_stalls =
+          read_entries<sim::HostStall>(section, "host_stalls", host_stall_fields(), reading),
+      .lost_ranks =
+          read_entries<sim::LostRank>(section, "lost_ranks", lost_rank_fields(), reading)};
+}
+
 sim::Scenario read_scenario(const Section& root, const std::vector<Yaml>& drafts,
                             const LoadOptions& options, Reading& reading) {
   static_cast<void>(values_of(root, kSections, reading));
@@ -92,12 +106,14 @@ sim::Scenario read_scenario(const Section& root, const std::vector<Yaml>& drafts
   scenario.hardware = read_fields<sim::HardwareOptions>(included_section(root, kHardware, reading),
                                                         hardware_fields(), reading);
   scenario.parallel = read_fields<ParallelOptions>(section("parallel"), parallel_fields(), reading);
-  scenario.parallel.scale = read_scale(section("parallel"), reading);
+  scenario.parallel.scale =
+      read_entries<ScaleEvent>(section("parallel"), "scale", scale_fields(), reading);
   scenario.engine = read_fields<EngineOptions>(section("engine"), engine_fields(), reading);
   scenario.serving =
       read_fields<sim::ServingOptions>(section("serving"), serving_fields(), reading);
   scenario.workload = read_workload(section("workload"), reading);
   scenario.eplb = read_fields<EplbOptions>(section("eplb"), eplb_fields(), reading);
+  scenario.faults = read_faults(section("faults"), reading);
   scenario.run = read_fields<sim::RunOptions>(section("run"), run_fields(), reading);
   fill_in(scenario);
   check_policy(scenario.eplb, options, reading);

@@ -80,6 +80,12 @@ std::string schema_markdown() {
                                              phase_fields()) +
          kinds_section("workload.drift", drift_kinds()) +
          section<EplbOptions>("eplb", eplb_fields()) +
+         section<sim::FaultOptions>("faults", fault_fields()) +
+         section<sim::FailedLinks>("faults.failed_links, each entry", failed_links_fields()) +
+         section<sim::SlowPort>("faults.slow_ports, each entry", slow_port_fields()) +
+         section<sim::Straggler>("faults.stragglers, each entry", straggler_fields()) +
+         section<sim::HostStall>("faults.host_stalls, each entry", host_stall_fields()) +
+         section<sim::LostRank>("faults.lost_ranks, each entry", lost_rank_fields()) +
          section<sim::RunOptions>("run", run_fields());
 }
 

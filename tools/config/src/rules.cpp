@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "eplb/config/group.hpp"
 #include "eplb/core/option_rules.hpp"
@@ -75,6 +76,40 @@ void check_scale(const sim::Scenario& scenario, Reading& reading) {
     rule(at_step >= scenario.run.steps, {key, "run.steps"},
          "must be below run.steps (" + std::to_string(scenario.run.steps) + "), got " +
              std::to_string(at_step),
+         reading);
+  }
+}
+
+template <typename Fault>
+void check_fault_ranks(std::string_view list, const std::vector<Fault>& faults,
+                       const ParallelOptions& parallel, Reading& reading) {
+  std::int32_t ranks = parallel.ranks;
+  for (const ScaleEvent& event : parallel.scale) {
+    ranks = std::max(ranks, event.ranks);
+  }
+  for (std::size_t index = 0; index < faults.size(); ++index) {
+    const std::string key = "faults." + std::string(list) + "[" + std::to_string(index) + "].rank";
+    rule(faults[index].rank >= ranks, {key, kRanks},
+         "must be below the number of ranks (" + std::to_string(ranks) + "), got " +
+             std::to_string(faults[index].rank),
+         reading);
+  }
+}
+
+void check_faults(const sim::Scenario& scenario, Reading& reading) {
+  const sim::FaultOptions& faults = scenario.faults;
+  const ParallelOptions& parallel = scenario.parallel;
+  check_fault_ranks("failed_links", faults.failed_links, parallel, reading);
+  check_fault_ranks("slow_ports", faults.slow_ports, parallel, reading);
+  check_fault_ranks("stragglers", faults.stragglers, parallel, reading);
+  check_fault_ranks("host_stalls", faults.host_stalls, parallel, reading);
+  check_fault_ranks("lost_ranks", faults.lost_ranks, parallel, reading);
+  for (std::size_t index = 0; index < faults.failed_links.size(); ++index) {
+    const std::string key = "faults.failed_links[" + std::to_string(index) + "].links";
+    const std::int32_t links = scenario.hardware.nvlink_links;
+    rule(faults.failed_links[index].links >= links, {key, "hardware.nvlink_links"},
+         "must be below hardware.nvlink_links (" + std::to_string(links) + "), got " +
+             std::to_string(faults.failed_links[index].links),
          reading);
   }
 }
@@ -182,6 +217,7 @@ void check_rules(const sim::Scenario& scenario, Reading& reading) {
   check_parallel(scenario, reading);
   check_group(scenario, reading);
   check_scale(scenario, reading);
+  check_faults(scenario, reading);
   check_comparison(scenario, reading);
   check_serving(scenario, reading);
   check_drift(scenario.workload, reading);

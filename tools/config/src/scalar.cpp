@@ -48,6 +48,24 @@ constexpr std::array kOnFailures = std::to_array<EnumName<OnFailure>>({
     {OnFailure::kRaise, "raise"},
 });
 
+constexpr std::array kNixlPaths = std::to_array<EnumName<NixlPath>>({
+    {NixlPath::kAuto, "auto"},
+    {NixlPath::kNvlink, "nvlink"},
+    {NixlPath::kNetwork, "network"},
+    {NixlPath::kTcp, "tcp"},
+});
+
+constexpr std::array kHostCollectives = std::to_array<EnumName<HostCollectives>>({
+    {HostCollectives::kSharedMemory, "shared_memory"},
+    {HostCollectives::kTree, "tree"},
+    {HostCollectives::kRing, "ring"},
+});
+
+constexpr std::array kPorts = std::to_array<EnumName<sim::Port>>({
+    {sim::Port::kNvlink, "nvlink"},
+    {sim::Port::kNetwork, "network"},
+});
+
 constexpr std::string_view kDigits = "0123456789";
 
 /// Removes leading digits from `text` and returns them.
@@ -176,6 +194,18 @@ std::span<const EnumName<Handshake>> enum_names(Handshake) {
 
 std::span<const EnumName<OnFailure>> enum_names(OnFailure) {
   return kOnFailures;
+}
+
+std::span<const EnumName<NixlPath>> enum_names(NixlPath) {
+  return kNixlPaths;
+}
+
+std::span<const EnumName<HostCollectives>> enum_names(HostCollectives) {
+  return kHostCollectives;
+}
+
+std::span<const EnumName<sim::Port>> enum_names(sim::Port) {
+  return kPorts;
 }
 
 std::string describe(const Range& range) {

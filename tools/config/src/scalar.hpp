@@ -42,6 +42,9 @@ struct EnumName {
 [[nodiscard]] std::span<const EnumName<Communicator>> enum_names(Communicator);
 [[nodiscard]] std::span<const EnumName<Handshake>> enum_names(Handshake);
 [[nodiscard]] std::span<const EnumName<OnFailure>> enum_names(OnFailure);
+[[nodiscard]] std::span<const EnumName<NixlPath>> enum_names(NixlPath);
+[[nodiscard]] std::span<const EnumName<HostCollectives>> enum_names(HostCollectives);
+[[nodiscard]] std::span<const EnumName<sim::Port>> enum_names(sim::Port);
 
 /// The words of an enumeration, in the order of its table.
 template <typename Enum>

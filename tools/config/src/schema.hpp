@@ -39,7 +39,8 @@ using Member =
                  std::string S::*, std::optional<std::int32_t> S::*,
                  std::optional<std::int64_t> S::*, std::optional<double> S::*, WeightFormat S::*,
                  ReplicaChoice S::*, Communicator S::*, Handshake S::*, OnFailure S::*,
-                 sim::Noise S::*, Word<S>, FreeText, FigureSources, ReadByHand>;
+                 sim::Noise S::*, NixlPath S::*, HostCollectives S::*, sim::Port S::*, Word<S>,
+                 FreeText, FigureSources, ReadByHand>;
 
 /// One key of a struct: all that parsing it, printing it and documenting it needs.
 template <typename S>
@@ -85,6 +86,15 @@ using DriftKinds = std::tuple<Kind<sim::NoDrift>, Kind<sim::WalkDrift>, Kind<sim
 
 /// Keys of one entry in `parallel.scale`.
 [[nodiscard]] Fields<ScaleEvent> scale_fields();
+
+[[nodiscard]] Fields<sim::FaultOptions> fault_fields();
+
+/// Keys of one entry in each of the lists below `faults`.
+[[nodiscard]] Fields<sim::FailedLinks> failed_links_fields();
+[[nodiscard]] Fields<sim::SlowPort> slow_port_fields();
+[[nodiscard]] Fields<sim::Straggler> straggler_fields();
+[[nodiscard]] Fields<sim::HostStall> host_stall_fields();
+[[nodiscard]] Fields<sim::LostRank> lost_rank_fields();
 
 /// Keys of one phase in the schedule of a DomainsRouting.
 [[nodiscard]] Fields<sim::DomainsRouting::Phase> phase_fields();

@@ -66,6 +66,14 @@ constexpr std::array kEplbFields = std::to_array<Field<EplbOptions>>({
     {.key = "migration_batching_enabled",
      .member = &EplbOptions::migration_batching_enabled,
      .help = "Whether a layer's transfers go in batches in which a rank has one peer."},
+    {.key = "copy_streams",
+     .member = &EplbOptions::copy_streams,
+     .range = {.min = 1, .max = 16},
+     .help = "Streams that a rank's copies between ranks are dealt to: while one copy starts, "
+             "another flows."},
+    {.key = "batched_copies",
+     .member = &EplbOptions::batched_copies,
+     .help = "Whether a batch of copies is one call, else every tensor is a call."},
     {.key = "handshake",
      .member = &EplbOptions::handshake,
      .help = "How ranks learn that landing rows are free and that rows have landed: by the "

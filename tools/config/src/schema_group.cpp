@@ -73,6 +73,16 @@ constexpr std::array kEngineFields = std::to_array<Field<EngineOptions>>({
     {.key = "nixl",
      .member = &EngineOptions::nixl,
      .help = "Whether NIXL is installed; the communicator is then nixl by default."},
+    {.key = "nixl_path",
+     .member = &EngineOptions::nixl_path,
+     .help =
+         "The way that NIXL's reads take. `auto` is what it was seen to choose: NVLink within a "
+         "node, the network between nodes. `nvlink` is NVLink within a domain; `tcp` is what "
+         "it falls back to without RDMA."},
+    {.key = "host_collectives",
+     .member = &EngineOptions::host_collectives,
+     .help = "How the hosts sum up the load: over a board in each host and a tree between hosts, "
+             "over a tree of all ranks, or over gloo's ring."},
 });
 
 }  // namespace

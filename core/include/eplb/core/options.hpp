@@ -75,12 +75,29 @@ enum class OnFailure : std::uint8_t {
   kRaise,        ///< The same error on every rank.
 };
 
+/// The way that NIXL's reads take, which is its environment's choice (UCX).
+enum class NixlPath : std::uint8_t {
+  kAuto,     ///< NVLink within a node, the network between nodes, as it was seen to choose.
+  kNvlink,   ///< NVLink within a domain, the network between domains.
+  kNetwork,  ///< RDMA everywhere.
+  kTcp,      ///< What it falls back to without RDMA.
+};
+
+/// How the hosts of a group sum up and wait for each other.
+enum class HostCollectives : std::uint8_t {
+  kTree,
+  kRing,          ///< As gloo does over TCP: every rank's part goes round.
+  kSharedMemory,  ///< A board in each host, a tree between hosts.
+};
+
 /// What the serving engine runs beside the balancer, as far as the balancer must know.
 struct EngineOptions {
   std::string all2all = {};                        ///< vLLM's all2all backend, by name.
   std::string moe_backend = "deep_gemm_mega_moe";  ///< vLLM's MoE backend, by name.
   std::string nccl_max_ctas = {};                  ///< The user's NCCL_MAX_CTAS; empty if not set.
   bool nixl = false;                               ///< Whether NIXL is installed.
+  NixlPath nixl_path = NixlPath::kAuto;
+  HostCollectives host_collectives = HostCollectives::kSharedMemory;
 };
 
 /// The balancer's settings; names and defaults of vLLM's --eplb-config, then ours.
@@ -102,6 +119,8 @@ struct EplbOptions {
   std::int32_t log_balancedness_interval = 1;  ///< Steps.
   bool migration_batching_enabled = true;      ///< One peer a rank and batch.
 
+  std::int32_t copy_streams = 2;  ///< Streams that a rank's copies between ranks are dealt to.
+  bool batched_copies = true;     ///< One call for a batch of copies, else a call each.
   Handshake handshake = Handshake::kStatuses;
   /// Rows on each rank that receive weights before their commit; none: default_landing_rows.
   std::optional<std::int32_t> landing_rows = std::nullopt;

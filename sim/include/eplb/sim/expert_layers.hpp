@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "eplb/core/balancedness.hpp"
 #include "eplb/core/cost.hpp"
@@ -33,12 +34,16 @@ class ExpertLayers {
   struct Tally {
     RankLoadMatrix rank_loads;  ///< Tokens of each rank, [layers, ranks].
     LoadMatrix slot_loads;      ///< Tokens of each slot, [layers, slots].
+    double weights_ns = 0;      ///< What the slowest ranks spent reading weights, summed up.
+    double wire_ns = 0;         ///< And what their rows spent on the wire; the two overlap.
   };
 
   /// Time in ns of the span's layers, one after another, each until its slowest rank is done. Fills
-  /// the tally's rows of the span.
+  /// the tally's rows of the span and adds to its sums. `wire_factors`, by rank, stretch the time
+  /// on the wire; empty if nothing does.
   [[nodiscard]] std::int64_t run(const LoadMatrix& counts, const Span& span,
-                                 const SimMapPublisher& maps, Tally& tally);
+                                 const SimMapPublisher& maps, std::span<const double> wire_factors,
+                                 Tally& tally);
 
  private:
   Options options_;

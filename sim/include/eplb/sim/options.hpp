@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -33,7 +34,45 @@ struct HardwareOptions {
   double network_copy_start_us = 0;
 
   double plan_us_per_layer = 0;  ///< Host time of a policy.
+
+  // The links. A figure that is not given follows from those above (sim/cluster/cluster.hpp).
+  std::int32_t nvlink_links = 18;  ///< Of a GPU; a failed one takes its share away.
+  std::optional<double> nvlink_peak_gb_per_s = {};  ///< One GPU, one direction, payload and all.
+  /// Share of its rate that a copy keeps while one of the same size comes the other way, (0, 1].
+  double nvlink_bidirectional_efficiency = 1;
+  std::optional<std::int32_t> nics_per_node = {};
+  std::optional<double> nic_bandwidth_gb_per_s = {};  ///< A card, one direction.
+  std::int32_t network_rails = 1;                     ///< Cards that one transfer is striped over.
+  double network_oversubscription = 1;       ///< Cards of a domain over its way to other domains.
+  double host_link_bandwidth_gb_per_s = 50;  ///< GPU to host memory, one direction.
+  double host_link_latency_us = 5;           ///< A small copy there or back.
+
+  // Copies.
+  std::int32_t copy_engines = 3;                     ///< Copies of a GPU that run at once.
+  double peer_copy_latency_us = 0;                   ///< Of a copy that finds its stream idle.
+  std::optional<double> batched_copy_start_us = {};  ///< As peer_copy_start_us, in a batched call.
+  double copy_issue_us = 0;                          ///< Of the host thread, a copy.
+  std::optional<double> local_copy_bandwidth_gb_per_s = {};  ///< Within a GPU, read and write.
+  double local_copy_start_us = 0;                            ///< A batch of such copies.
+  double hbm_shared_efficiency = 1;  ///< Share of the peak for several that stream at once.
+  std::optional<double> nccl_copy_bandwidth_gb_per_s = {};  ///< Send and receive, bulk, NVLink.
+  std::optional<double> nccl_copy_start_us = {};            ///< What each of its tensors costs.
+
+  // The hosts.
+  double gloo_bandwidth_gb_per_s = 1;  ///< Of tensors through host memory and TCP.
+  double gloo_copy_start_us = 100;
+  double tcp_bandwidth_gb_per_s = 0.12;  ///< Of NIXL where it falls back to TCP.
+  double tcp_hop_us = 45;                ///< A message between hosts by TCP.
+  double control_hop_us = 15;            ///< A control message between hosts.
+  double control_hop_in_node_us = 1;
+  double map_publish_us = 2;  ///< A map's way to the device.
 };
+
+/// Read and write together; as stated, else what streaming weights reach.
+[[nodiscard]] constexpr double local_copy_gb_per_s(const HardwareOptions& hardware) {
+  return hardware.local_copy_bandwidth_gb_per_s.value_or(hardware.hbm_bandwidth_gb_per_s *
+                                                         hardware.hbm_efficiency);
+}
 
 /// Ranks of one NVLink domain: it holds whole nodes, and each of them as many ranks as the run puts
 /// on a node. Needs a positive gpus_per_node.
@@ -151,6 +190,54 @@ struct WorkloadOptions {
   Noise noise = Noise::kMultinomial;
 };
 
+/// From when to when a fault is there, in simulated time.
+struct FaultSpan {
+  double at_ms = 0;
+  std::optional<double> until_ms = {};  ///< None: to the end.
+};
+
+/// NVLink links of a rank's GPU that carry nothing.
+struct FailedLinks : FaultSpan {
+  std::int32_t rank = 0;
+  std::int32_t links = 1;
+};
+
+enum class Port : std::uint8_t { kNvlink, kNetwork };
+
+/// A port that keeps only a share of its rate, both ways.
+struct SlowPort : FaultSpan {
+  std::int32_t rank = 0;
+  Port port = Port::kNvlink;
+  double share = 0.5;  ///< (0, 1].
+};
+
+/// A host that is late at every step.
+struct Straggler : FaultSpan {
+  std::int32_t rank = 0;
+  double late_us = 0;  ///< From the end of a forward to the rank's next call, on top of others'.
+};
+
+/// A host that does nothing at all for a while.
+struct HostStall {
+  std::int32_t rank = 0;
+  double at_ms = 0;
+  double duration_ms = 0;
+};
+
+struct LostRank {
+  std::int32_t rank = 0;
+  double at_ms = 0;
+};
+
+/// What goes wrong in a run.
+struct FaultOptions {
+  std::vector<FailedLinks> failed_links = {};
+  std::vector<SlowPort> slow_ports = {};
+  std::vector<Straggler> stragglers = {};
+  std::vector<HostStall> host_stalls = {};
+  std::vector<LostRank> lost_ranks = {};
+};
+
 struct RunOptions {
   std::int64_t steps = 8000;
   std::uint64_t seed = 1;
@@ -168,6 +255,7 @@ struct Scenario {
   ServingOptions serving;
   WorkloadOptions workload;
   EplbOptions eplb;
+  FaultOptions faults = {};
   RunOptions run;
 };
 

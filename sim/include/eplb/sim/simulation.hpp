@@ -23,7 +23,7 @@ struct StepBreakdown {
   double mega_moe_ms = 0;  ///< Expert layers.
   double others_ms = 0;    ///< Every other kernel.
   double idle_ms = 0;      ///< Between forwards, without a cause of the balancer's.
-  double eplb_ms = 0;      ///< Holds, and commits on the forward queue.
+  double eplb_ms = 0;      ///< Holds, commits on the forward queue, kernels slowed by copies.
 };
 
 /// Means over steps of each step's balancedness; `before` is up to the first commit and `after`
@@ -59,6 +59,7 @@ struct SimulationResult {
   std::int64_t hold_ns = 0;
   std::int64_t commit_count = 0;  ///< Steps whose next forward waited for a commit's copies.
   std::int64_t commit_ns = 0;     ///< What they waited, in all.
+  std::int64_t slowed_ns = 0;     ///< What forwards lost to copies beside them, in all.
   MemoryUse memory;
   std::vector<RearrangementReport> rearrangements;
   std::int64_t aborted_rearrangement_count = 0;

@@ -51,7 +51,7 @@ class SimPost final : private EventHandler {
   };
 
   void on_event(const Event& event) override;
-  void send_to_all(RankId from, const Letter& letter);
+  void send_to_all(RankId from, const Letter& letter, std::int64_t after_ns = 0);
 
   EventEngine& engine_;
   GroupTiming& timing_;

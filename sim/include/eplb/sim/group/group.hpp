@@ -22,6 +22,7 @@ class SimGroup final : private ForwardGate, private EventHandler {
   struct World {
     EventEngine& engine;
     GroupTiming& timing;
+    Carrier& carrier;
     Violations& violations;
     env::TraceSink& trace_sink;
     const PlacementPolicy& policy;
@@ -41,7 +42,11 @@ class SimGroup final : private ForwardGate, private EventHandler {
   /// All ranks come to their next forward.
   void resume();
 
-  /// The forward that all ranks have come to runs for so long, from now on.
+  /// The forward that all ranks have come to runs from now on, until finish_forward.
+  void begin_forward();
+  void finish_forward();
+
+  /// And for so long.
   void begin_forward(std::int64_t duration_ns);
 
   [[nodiscard]] std::int32_t rank_count() const { return static_cast<std::int32_t>(ranks_.size()); }

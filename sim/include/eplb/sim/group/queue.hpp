@@ -8,7 +8,7 @@
 
 #include "eplb/core/env/queue.hpp"
 #include "eplb/sim/event_engine.hpp"
-#include "eplb/sim/group/group_timing.hpp"
+#include "eplb/sim/group/carrier.hpp"
 #include "eplb/sim/group/host.hpp"
 #include "eplb/sim/group/row_store.hpp"
 
@@ -16,10 +16,10 @@ namespace eplb::sim {
 
 /// A queue of one rank, as a CUDA stream behaves: in order, and a wait for a mark that was not yet
 /// appended is no wait. After a failed copy nothing runs any more.
-class SimQueue final : public env::Queue, private EventHandler {
+class SimQueue final : public env::Queue, private EventHandler, private CarrierClient {
  public:
-  SimQueue(EventEngine& engine, RowStore& rows, GroupTiming& timing, Host& host)
-      : engine_(engine), rows_(rows), timing_(timing), host_(host) {}
+  SimQueue(EventEngine& engine, RowStore& rows, Carrier& carrier, Host& host)
+      : engine_(engine), rows_(rows), carrier_(carrier), host_(host) {}
 
   void copy(std::span<const RowCopy> copies) override;
   [[nodiscard]] env::Ticket signal() override;
@@ -60,6 +60,8 @@ class SimQueue final : public env::Queue, private EventHandler {
   using Operation = std::variant<Copies, Mark, Wait, Call, Forward>;
 
   void on_event(const Event& event) override;
+  void row_carried(std::int64_t token, bool failed) override;
+  void end_front();
   void append(Operation operation);
   void run();
   void fail();
@@ -69,12 +71,11 @@ class SimQueue final : public env::Queue, private EventHandler {
 
   EventEngine& engine_;
   RowStore& rows_;
-  GroupTiming& timing_;
+  Carrier& carrier_;
   Host& host_;
   std::deque<Operation> operations_;
   bool busy_ = false;  ///< The front has begun and not ended.
   std::size_t copies_under_way_ = 0;
-  std::vector<bool> copy_failed_;  ///< Of the front's copies.
   bool any_copy_failed_ = false;
   bool failed_ = false;
   bool halted_ = false;

@@ -22,6 +22,7 @@ namespace eplb::sim {
 struct GroupParts {
   EventEngine& engine;
   GroupTiming& timing;
+  Carrier& carrier;
   Violations& violations;
   RowStore& rows;
   SimWire& wire;

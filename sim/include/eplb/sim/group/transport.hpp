@@ -6,6 +6,7 @@
 
 #include "eplb/core/env/transport.hpp"
 #include "eplb/sim/event_engine.hpp"
+#include "eplb/sim/group/carrier.hpp"
 #include "eplb/sim/group/group_timing.hpp"
 #include "eplb/sim/group/host.hpp"
 #include "eplb/sim/group/row_store.hpp"
@@ -15,10 +16,10 @@ namespace eplb::sim {
 class SimTransport;
 
 /// The wire between all ranks of a group: matches the two ends of a pair, and carries rows.
-class SimWire final : private EventHandler {
+class SimWire final : private CarrierClient {
  public:
-  SimWire(EventEngine& engine, RowStore& rows, GroupTiming& timing)
-      : engine_(engine), rows_(rows), timing_(timing) {}
+  SimWire(const EventEngine& engine, RowStore& rows, Carrier& carrier)
+      : engine_(engine), rows_(rows), carrier_(carrier) {}
 
   /// One end's order for a copy; `needs_peer` if the other end has to give the same.
   void order(const RowCopy& copy, SimTransport& end, env::Ticket ticket, bool needs_peer);
@@ -41,16 +42,15 @@ class SimWire final : private EventHandler {
   struct Carriage {
     RowCopy copy;
     std::vector<End> ends;
-    bool failed = false;
   };
 
-  void on_event(const Event& event) override;
+  void row_carried(std::int64_t token, bool failed) override;
   void carry(Carriage carriage);
   [[nodiscard]] bool lost(const RowCopy& copy) const;
 
-  EventEngine& engine_;
+  const EventEngine& engine_;
   RowStore& rows_;
-  GroupTiming& timing_;
+  Carrier& carrier_;
   std::vector<Carriage> waiting_;  ///< Ends without their peer, oldest first.
   std::map<std::int64_t, Carriage> flying_;
   std::int64_t next_carriage_ = 0;
