@@ -76,6 +76,7 @@ ClusterCarrier::Way ClusterCarrier::make_way(RankId from, RankId to) const {
     case Path::kNvlink:
       way.latency_us = hardware.peer_copy_latency_us;
       way.needs_engine = !nccl;
+      way.parallel = !nccl;
       if (nccl) {
         way.demand.cap =
             hardware.nccl_copy_bandwidth_gb_per_s.value_or(hardware.nvlink_bandwidth_gb_per_s);
@@ -87,11 +88,14 @@ ClusterCarrier::Way ClusterCarrier::make_way(RankId from, RankId to) const {
       }
       break;
     case Path::kNetwork:
+      way.latency_us = hardware.network_copy_latency_us;
       way.start_us = hardware.network_copy_start_us;
       way.needs_engine = false;
+      way.parallel = !nccl;
       break;
     case Path::kHost:
       way.needs_engine = false;
+      way.parallel = false;
       if (options_.communicator == Communicator::kNixl) {
         way.demand.cap = hardware.tcp_bandwidth_gb_per_s;
         way.start_us = hardware.network_copy_start_us;
@@ -131,9 +135,12 @@ void ClusterCarrier::transfer(const RowCopy& copy, std::int64_t bytes, CarrierCl
   const RankId driver =
       options_.communicator == Communicator::kNixl ? copy.destination.rank : copy.source.rank;
   const Way& way = this->way(copy.source.rank, copy.destination.rank);
-  std::size_t& next = machine_->next_stream[driver.index()];
-  const std::size_t stream = next;
-  next = (next + 1) % static_cast<std::size_t>(options_.copy_streams);
+  std::size_t stream = 0;  // A communicator of kernels, or a socket, is one stream.
+  if (way.parallel) {
+    std::size_t& next = machine_->next_stream[driver.index()];
+    stream = next;
+    next = (next + 1) % static_cast<std::size_t>(options_.copy_streams);
+  }
   machine_->gpus[driver.index()]->append(
       stream, {.demand = way.demand,
                .bytes = bytes,

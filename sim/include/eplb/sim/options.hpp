@@ -32,6 +32,7 @@ struct HardwareOptions {
   double peer_copy_start_us = 0;               ///< What each copy costs on top of its bytes.
   double network_copy_bandwidth_gb_per_s = 0;  ///< Weights between domains, one GPU.
   double network_copy_start_us = 0;
+  double network_copy_latency_us = 0;  ///< Of a copy that finds its stream idle.
 
   double plan_us_per_layer = 0;  ///< Host time of a policy.
 

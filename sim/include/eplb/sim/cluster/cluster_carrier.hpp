@@ -53,6 +53,7 @@ class ClusterCarrier final : public Carrier {
     double start_us = 0;  ///< A tensor.
     double latency_us = 0;
     bool needs_engine = true;
+    bool parallel = true;  ///< Whether a rank's rows go this way on several streams.
   };
 
   struct Machine {
