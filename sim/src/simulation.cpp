@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "eplb/core/assert.hpp"
@@ -19,17 +20,35 @@ namespace {
 /// Between two looks whether counts have been read back, before a group changes its size.
 constexpr std::int64_t kDrainPollNs = 10'000;
 
+std::int32_t most_ranks(const Scenario& scenario) {
+  std::int32_t ranks = scenario.parallel.ranks;
+  for (const ScaleEvent& event : scenario.parallel.scale) {
+    ranks = std::max(ranks, event.ranks);
+  }
+  return ranks;
+}
+
 /// One run: stages whose forwards run together, each a group of balancers, until enough steps.
 class Run final : public StageObserver, private EventHandler {
  public:
-  Run(const Scenario& scenario, const PlacementPolicy& policy, const Topology& topology)
+  /// `timeline` may be null.
+  Run(const Scenario& scenario, const PlacementPolicy& policy, const Topology& topology,
+      Timeline* timeline)
       : scenario_(scenario), rank_count_(scenario.parallel.ranks) {
-    const Stage::World world{.engine = engine_,
-                             .violations = violations_,
-                             .trace_sink = trace_,
-                             .policy = policy,
-                             .observer = *this};
+    Stage::World world{.engine = engine_,
+                       .violations = violations_,
+                       .trace_sink = trace_,
+                       .policy = policy,
+                       .observer = *this};
     for (auto& segments : segments_of(scenario)) {
+      if (timeline != nullptr) {
+        const auto stage = static_cast<std::int32_t>(stages_.size());
+        const std::string prefix =
+            scenario.parallel.pipeline_stages > 1 ? "stage " + std::to_string(stage) + " " : "";
+        traces_.push_back(
+            std::make_unique<GroupTrace>(engine_, *timeline, stage * most_ranks(scenario), prefix));
+        world.trace = traces_.back().get();
+      }
       stages_.push_back(std::make_unique<Stage>(world, scenario, std::move(segments), topology));
     }
     std::uint64_t seed = scenario.run.seed;
@@ -111,17 +130,36 @@ class Run final : public StageObserver, private EventHandler {
       layers_ns = std::max(layers_ns, stage->run_layers(counts));
     }
     const std::int64_t others_ns = std::llround(others_ms * 1e6 / stage_count);
-    statistics_.start_forward(engine_.now_ns(), {.expert_layers_ns = layers_ns,
-                                                 .others_ns = others_ns,
-                                                 .balancedness = balancedness_now()});
+    const Balancedness balancedness = balancedness_now();
+    statistics_.start_forward(
+        engine_.now_ns(),
+        {.expert_layers_ns = layers_ns, .others_ns = others_ns, .balancedness = balancedness});
+    choose_shown(step);
     tokens_served_ += std::int64_t{serving.requests_per_rank} * rank_count_;
     pausing_ = step + 1 == scenario_.run.steps || scaling_ != nullptr || scale_due(step + 1);
     for (const auto& stage : stages_) {
-      stage->begin_forward(layers_ns, others_ns);
+      stage->begin_forward({.layers_ns = layers_ns,
+                            .others_ns = others_ns,
+                            .step = step,
+                            .balancedness = balancedness.value});
     }
   }
 
   void forward_ended() override { statistics_.end_forward(engine_.now_ns()); }
+
+  /// Steps are many and alike: a timeline shows the first ones, and those with a rearrangement.
+  void choose_shown(std::int64_t step) {
+    constexpr std::int64_t kFirstSteps = 100;
+    constexpr std::int64_t kStepsAfter = 10;
+    for (std::size_t index = 0; index < traces_.size(); ++index) {
+      if (stages_[index]->balancer() != nullptr && !stages_[index]->group().idle()) {
+        shown_until_ = step + kStepsAfter;
+      }
+    }
+    for (const auto& trace : traces_) {
+      trace->show_forwards(step < kFirstSteps || step < shown_until_);
+    }
+  }
 
   /// A step lasts until the next forward begins.
   void close_step() {
@@ -319,9 +357,11 @@ class Run final : public StageObserver, private EventHandler {
   Violations violations_;
   DigestSink trace_;
   std::int32_t rank_count_;
+  std::vector<std::unique_ptr<GroupTrace>> traces_;  ///< By stage; none if nobody looks.
   std::vector<std::unique_ptr<Stage>> stages_;
   std::vector<std::unique_ptr<Workload>> workloads_;  ///< By model.
   RunStatistics statistics_;
+  std::int64_t shown_until_ = 0;
   std::size_t ready_stages_ = 0;
   std::int32_t waiting_ranks_ = 0;
   bool pausing_ = false;  ///< Ranks wait after the step at hand.
@@ -340,7 +380,7 @@ class Run final : public StageObserver, private EventHandler {
 }  // namespace
 
 Result<SimulationResult> simulate(const Scenario& scenario, const PlacementPolicy& policy,
-                                  const Progress& progress) {
+                                  const Progress& progress, Timeline* timeline) {
   const Shape shape = shape_of(scenario.model, scenario.parallel, scenario.eplb);
   if (auto valid = validate(shape); !valid) {
     return tl::unexpected(valid.error());
@@ -349,7 +389,7 @@ Result<SimulationResult> simulate(const Scenario& scenario, const PlacementPolic
   if (!topology) {
     return tl::unexpected(topology.error());
   }
-  Run run(scenario, policy, *topology);
+  Run run(scenario, policy, *topology, timeline);
   if (scenario.eplb.enabled) {
     if (auto attached = run.attach_balancers(); !attached) {
       return tl::unexpected(attached.error());

@@ -104,13 +104,15 @@ Stage::Stage(const World& world, const Scenario& scenario, std::vector<Segment> 
                .faults = scenario.faults},
               topology),
       port_faults_(world.engine, carrier_, scenario.hardware, scenario.faults),
+      sink_(world.trace_sink, world.trace),
       group_({.engine = world.engine,
               .timing = timing_,
               .carrier = carrier_,
               .violations = world.violations,
-              .trace_sink = world.trace_sink,
+              .trace_sink = sink_,
               .policy = world.policy,
-              .serving = *this},
+              .serving = *this,
+              .trace = world.trace},
              {.rank_count = shape_.rank_count,
               .traits = traits_of(resolved_communicator(scenario, topology)),
               .one_rank_counts = true},
@@ -223,11 +225,13 @@ std::vector<double> Stage::wire_factors() const {
   return factors;
 }
 
-void Stage::begin_forward(std::int64_t layers_ns, std::int64_t others_ns) {
-  const ForwardWork work{.duration_ns = layers_ns + others_ns,
+void Stage::begin_forward(const Forward& forward) {
+  const ForwardWork work{.duration_ns = forward.layers_ns + forward.others_ns,
                          .weights_ns = tally_.weights_ns,
                          .wire_ns = tally_.wire_ns,
-                         .others_ns = static_cast<double>(others_ns)};
+                         .others_ns = static_cast<double>(forward.others_ns)};
+  forward_since_ns_ = world_.engine.now_ns();
+  forward_ = forward;
   group_->begin_forward();
   FlowNetwork& network = carrier_.network();
   network.start(forward_demand(carrier_.cluster(), network.shares(), scenario_.hardware, work),
@@ -255,6 +259,15 @@ void Stage::forward_ready() {
 
 void Stage::end_forward() {
   world_.observer.forward_ended();
+  if (world_.trace == nullptr) {
+    return;
+  }
+  for (std::int32_t rank = 0; rank < shape_.rank_count; ++rank) {
+    world_.trace->forward_ran(RankId{rank}, {.step = forward_.step,
+                                             .begin_ns = forward_since_ns_,
+                                             .layers_ns = forward_.layers_ns,
+                                             .balancedness = forward_.balancedness});
+  }
 }
 
 bool Stage::proceeds(RankId /*rank*/) {

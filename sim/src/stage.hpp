@@ -49,6 +49,7 @@ class Stage final : private Serving, private FlowOwner, private EventHandler {
     DigestSink& trace_sink;
     const PlacementPolicy& policy;
     StageObserver& observer;
+    GroupTrace* trace = nullptr;  ///< Null: nobody looks.
   };
 
   Stage(const World& world, const Scenario& scenario, std::vector<Segment> segments,
@@ -60,9 +61,15 @@ class Stage final : private Serving, private FlowOwner, private EventHandler {
   /// Expert layers of a forward: `counts` by model.
   [[nodiscard]] std::int64_t run_layers(const std::vector<const LoadMatrix*>& counts);
 
-  /// The forward whose layers were run, with what other kernels take; undisturbed it lasts as long
-  /// as both, `layers_ns` being the longest of all stages.
-  void begin_forward(std::int64_t layers_ns, std::int64_t others_ns);
+  struct Forward {
+    std::int64_t layers_ns = 0;  ///< Of the slowest stage.
+    std::int64_t others_ns = 0;
+    std::int64_t step = 0;
+    double balancedness = 0;
+  };
+
+  /// The forward whose layers were run; undisturbed it lasts as long as both of its parts.
+  void begin_forward(const Forward& forward);
 
   /// By how much the latest host was late since the last call.
   [[nodiscard]] std::int64_t take_lateness_ns() { return timing_.take_lateness_ns(); }
@@ -111,7 +118,10 @@ class Stage final : private Serving, private FlowOwner, private EventHandler {
   HardwareTiming timing_;
   PortFaults port_faults_;
   env::NoFaultPoints no_faults_;
+  TracedSink sink_;
   ElasticGroup group_;
+  Forward forward_;  ///< The one at hand.
+  std::int64_t forward_since_ns_ = 0;
   std::vector<ExpertLayers> layers_;  ///< By segment.
   ExpertLayers::Tally tally_;
 };

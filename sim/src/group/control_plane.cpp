@@ -15,6 +15,10 @@ constexpr std::int64_t kRoundsKept = 64;
 }  // namespace
 
 void SimPost::send_status(RankId from, const Status& status) {
+  if (trace_ != nullptr) {
+    trace_->status_posted(
+        from, status.failure ? describe(status.failure) : std::string(to_string(status.state)));
+  }
   send_to_all(from, {.status = status});
 }
 

@@ -9,8 +9,8 @@ SimGroup::SimGroup(const World& world, const Options& options, const Placement& 
                    std::span<env::FaultPoints* const> fault_points)
     : world_(world),
       rows_(world.engine, world.violations, options.rank_count),
-      wire_(world.engine, rows_, world.carrier),
-      post_(world.engine, world.timing),
+      wire_(world.engine, rows_, world.carrier, world.trace),
+      post_(world.engine, world.timing, world.trace),
       plan_desk_(world.policy) {
   ForwardGate& gate = *this;
   const GroupParts parts{.engine = world.engine,
@@ -22,7 +22,8 @@ SimGroup::SimGroup(const World& world, const Options& options, const Placement& 
                          .post = post_,
                          .plan_desk = plan_desk_,
                          .serving = world.serving,
-                         .trace_sink = world.trace_sink};
+                         .trace_sink = world.trace_sink,
+                         .trace = world.trace};
   for (std::int32_t rank = 0; rank < options.rank_count; ++rank) {
     ranks_.push_back(std::make_unique<SimRank>(
         parts, gate, *fault_points[static_cast<std::size_t>(rank)], initial,

@@ -72,6 +72,7 @@ void SimQueue::run() {
 bool SimQueue::begin(const Operation& operation) {
   if (const auto* copies = std::get_if<Copies>(&operation)) {
     copies_under_way_ = copies->copies.size();
+    copies_since_ns_ = engine_.now_ns();
     for (const RowCopy& copy : copies->copies) {
       rows_.begin_copy(copy);
     }
@@ -139,6 +140,9 @@ void SimQueue::row_carried(std::int64_t token, bool failed) {
   any_copy_failed_ = any_copy_failed_ || failed;
   if (--copies_under_way_ > 0) {
     return;
+  }
+  if (shown_.trace != nullptr) {
+    shown_.trace->queue_copied(shown_.rank, shown_.name, copies.size(), copies_since_ns_);
   }
   if (any_copy_failed_) {
     fail();

@@ -31,6 +31,10 @@ SimRank::SimRank(const GroupParts& parts, ForwardGate& gate, env::FaultPoints& f
       maps_(forward_, parts.timing, options.rank, initial),
       planner_(parts.engine, parts.timing, *this, parts.plan_desk, options.rank) {
   parts.post.join(control_plane_);
+  if (parts.trace != nullptr) {
+    forward_.show(*parts.trace, rank_, "forward queue");
+    migration_.show(*parts.trace, rank_, "migration queue");
+  }
 }
 
 env::Environment SimRank::environment() {
@@ -54,6 +58,9 @@ void SimRank::resume() {
 
 void SimRank::lose() {
   lost_ = true;
+  if (parts_.trace != nullptr) {
+    parts_.trace->rank_lost(rank_);
+  }
   forward_.halt();
   migration_.halt();
   parts_.wire.lose(rank_);
@@ -134,6 +141,9 @@ void SimRank::ask() {
   }
   if (held_before) {
     hold_ns_ += parts_.engine.now_ns() - held_since_ns_;
+    if (parts_.trace != nullptr) {
+      parts_.trace->held(rank_, held_since_ns_);
+    }
   }
   if (decision == StepDecision::kStop) {
     stop();

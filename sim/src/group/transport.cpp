@@ -46,6 +46,7 @@ void SimWire::carry(Carriage carriage) {
     busy_since_ns_ = engine_.now_ns();
   }
   const RowCopy copy = carriage.copy;
+  carriage.begin_ns = engine_.now_ns();
   const std::int64_t token = next_carriage_++;
   flying_.emplace(token, std::move(carriage));
   carrier_.transfer(copy, rows_.row_bytes(copy.source), *this, token);
@@ -68,6 +69,9 @@ void SimWire::row_carried(std::int64_t token, bool failed) {
     return;
   }
   rows_.end_copy(carriage.copy, failed);
+  if (trace_ != nullptr) {
+    trace_->row_carried(carriage.copy, rows_.row_bytes(carriage.copy.source), carriage.begin_ns);
+  }
   for (const End& end : carriage.ends) {
     end.transport->end_copy(end.ticket, failed);
   }

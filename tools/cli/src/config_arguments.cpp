@@ -1,5 +1,6 @@
 #include "config_arguments.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <ostream>
@@ -58,6 +59,14 @@ std::vector<OptionSpec> config_options() {
           json_option()};
 }
 
+OptionSpec trace_option() {
+  return {.name = "trace",
+          .value_name = "FILE",
+          .help =
+              "where to write what happened as a timeline, for ui.perfetto.dev or "
+              "chrome://tracing"};
+}
+
 tl::expected<ConfigRun, ExitCode> begin_config_run(const CommandSyntax& syntax,
                                                    std::span<const std::string> arguments,
                                                    const Streams& streams) {
@@ -67,6 +76,9 @@ tl::expected<ConfigRun, ExitCode> begin_config_run(const CommandSyntax& syntax,
   }
   const std::string file = values->required_text("CONFIG");
   const std::optional<std::string> json_target = values->text("json");
+  const bool has_trace = std::ranges::count(syntax.options, "trace", &OptionSpec::name) > 0;
+  const std::optional<std::string> trace_target =
+      has_trace ? values->text("trace") : std::optional<std::string>();
   if (values->report_problems(streams)) {
     return tl::unexpected(ExitCode::kUsage);
   }
@@ -80,12 +92,20 @@ tl::expected<ConfigRun, ExitCode> begin_config_run(const CommandSyntax& syntax,
   for (const std::string& note : loaded->notes) {
     print_warning(streams, syntax.name, note);
   }
-  auto json = JsonOutput::open(json_target, streams.out);
+  auto json = OutputFile::open(json_target, streams.out);
   if (!json) {
     print_error(streams, syntax.name, json.error().message);
     return tl::unexpected(ExitCode::kUsage);
   }
-  return ConfigRun{.file = file, .config = *std::move(loaded), .json = *std::move(json)};
+  auto trace = OutputFile::open(trace_target, streams.out);
+  if (!trace) {
+    print_error(streams, syntax.name, trace.error().message);
+    return tl::unexpected(ExitCode::kUsage);
+  }
+  return ConfigRun{.file = file,
+                   .config = *std::move(loaded),
+                   .json = *std::move(json),
+                   .trace = *std::move(trace)};
 }
 
 }  // namespace eplb::cli

@@ -7,7 +7,7 @@
 
 #include "eplb/cli/command.hpp"
 #include "eplb/cli/command_line.hpp"
-#include "eplb/cli/json_output.hpp"
+#include "eplb/cli/output_file.hpp"
 #include "eplb/config/config.hpp"
 
 namespace eplb::cli {
@@ -16,11 +16,15 @@ namespace eplb::cli {
 /// where the result goes.
 [[nodiscard]] std::vector<OptionSpec> config_options();
 
+/// The option of a command that can show what happened: where the timeline goes.
+[[nodiscard]] OptionSpec trace_option();
+
 /// What every command that takes a CONFIG begins with.
 struct ConfigRun {
   std::string file;  ///< The CONFIG, as it was named.
   config::ResolvedConfig config;
-  JsonOutput json;
+  OutputFile json;
+  OutputFile trace;  ///< Not wanted of a command without the option.
 };
 
 /// Reads the command line and the CONFIG on it, and prints the configuration's notes. The failing

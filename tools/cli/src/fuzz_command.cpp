@@ -10,7 +10,7 @@
 #include <ostream>
 
 #include "eplb/cli/command_line.hpp"
-#include "eplb/cli/json_output.hpp"
+#include "eplb/cli/output_file.hpp"
 #include "eplb/cli/progress.hpp"
 #include "eplb/cli/run.hpp"
 #include "eplb/cli/table.hpp"
@@ -106,7 +106,7 @@ ExitCode run_fuzz(std::span<const std::string> arguments, const Streams& streams
   if (values->report_problems(streams)) {
     return ExitCode::kUsage;
   }
-  auto json = JsonOutput::open(json_target, streams.out);
+  auto json = OutputFile::open(json_target, streams.out);
   if (!json) {
     print_error(streams, "fuzz", json.error().message);
     return ExitCode::kUsage;
@@ -178,7 +178,7 @@ ExitCode run_replay(std::span<const std::string> arguments, const Streams& strea
   if (values->report_problems(streams)) {
     return ExitCode::kUsage;
   }
-  auto json = JsonOutput::open(json_target, streams.out);
+  auto json = OutputFile::open(json_target, streams.out);
   if (!json) {
     print_error(streams, "replay", json.error().message);
     return ExitCode::kUsage;

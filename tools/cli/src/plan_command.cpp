@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "eplb/cli/command_line.hpp"
-#include "eplb/cli/json_output.hpp"
+#include "eplb/cli/output_file.hpp"
 #include "eplb/cli/progress.hpp"
 #include "eplb/core/policy.hpp"
 #include "eplb/core/topology.hpp"
@@ -217,7 +217,7 @@ Result<PlanReport> make_report(const PlanOptions& options, const PlanInput& inpu
 /// From the files to the report; a failure's message is complete.
 Result<void> plan_and_report(const PlanOptions& options, const PlacementPolicy& policy,
                              const Streams& streams) {
-  auto json = JsonOutput::open(options.json_target, streams.out);
+  auto json = OutputFile::open(options.json_target, streams.out);
   if (!json) {
     return tl::unexpected(std::move(json).error());
   }

@@ -19,6 +19,8 @@ namespace {
 constexpr std::string_view kName = "sim";
 
 CommandSyntax syntax() {
+  std::vector<OptionSpec> options = config_options();
+  options.push_back(trace_option());
   return {.name = kName,
           .usage = "CONFIG [options]",
           .about =
@@ -29,7 +31,7 @@ CommandSyntax syntax() {
               "  eplb sim configs/quickstart.yaml\n"
               "  eplb sim configs/gb200-dep32.yaml --set eplb.policy=trtllm --json out.json",
           .positionals = {"CONFIG"},
-          .options = config_options()};
+          .options = std::move(options)};
 }
 
 using Clock = std::chrono::steady_clock;
@@ -66,9 +68,9 @@ class RunProgress {
   double shown_s_ = 0;
 };
 
-/// The run, and the baseline where one is asked for and differs.
+/// The run, put on `timeline` if there is one, and the baseline where one is asked for and differs.
 Result<SimReport> simulate_all(const config::ResolvedConfig& config, const std::string& file,
-                               const Streams& streams) {
+                               sim::Timeline* timeline, const Streams& streams) {
   const sim::Scenario& scenario = config.scenario;
   auto policy = placement::make_policy(scenario.eplb.policy);
   if (!policy) {
@@ -77,7 +79,7 @@ Result<SimReport> simulate_all(const config::ResolvedConfig& config, const std::
   const bool compare = scenario.run.compare_off && scenario.eplb.enabled;
   RunProgress progress(streams, scenario.run.steps * (compare ? 2 : 1));
   const auto begin = Clock::now();
-  auto result = sim::simulate(scenario, **policy, progress.of_run("with EPLB", 0));
+  auto result = sim::simulate(scenario, **policy, progress.of_run("with EPLB", 0), timeline);
   if (!result) {
     return tl::unexpected(result.error());
   }
@@ -117,11 +119,23 @@ ExitCode run_sim(std::span<const std::string> arguments, const Streams& streams)
         return ExitCode::kUsage;
     }
   };
-  const auto report = simulate_all(run->config, run->file, streams);
+  sim::Timeline timeline;
+  const auto report =
+      simulate_all(run->config, run->file, run->trace.wanted() ? &timeline : nullptr, streams);
+  // A run that has failed is shown up to there.
+  const auto traced = run->trace.write([&](std::ostream& out) { timeline.write(out); });
+  if (!traced) {
+    return refuse(traced.error());
+  }
+  if (timeline.left_out_count() > 0) {
+    print_warning(streams, kName,
+                  fmt::format("the timeline has the first {} events; {} more are left out",
+                              timeline.event_count(), timeline.left_out_count()));
+  }
   if (!report) {
     return refuse(report.error());
   }
-  if (!run->json.takes_standard_output()) {
+  if (!run->json.takes_standard_output() && !run->trace.takes_standard_output()) {
     print_sim(*report, streams.out);
   }
   const auto written = run->json.write(sim_json(*report));

@@ -9,6 +9,7 @@
 #include "eplb/core/policy.hpp"
 #include "eplb/core/result.hpp"
 #include "eplb/sim/options.hpp"
+#include "eplb/sim/timeline.hpp"
 
 namespace eplb::sim {
 
@@ -72,10 +73,12 @@ using Progress = std::function<void(std::int64_t steps_done)>;
 /// Serves `scenario.run.steps` decode steps, with EPLB if it is enabled (compare_off is the
 /// caller's to obey). A pure function of the scenario: same scenario, same result, on any build.
 /// kInvalidArgument on an illegal shape; the policy's own error if it cannot plan; kPeerFailed if
-/// the group ended by itself.
+/// the group ended by itself. What happens is put on `timeline`, if one is given: all rows,
+/// statuses and rearrangements, and the steps around them.
 [[nodiscard]] Result<SimulationResult> simulate(const Scenario& scenario,
                                                 const PlacementPolicy& policy,
-                                                const Progress& progress);
+                                                const Progress& progress,
+                                                Timeline* timeline = nullptr);
 
 /// The same scenario without EPLB.
 [[nodiscard]] Scenario without_eplb(Scenario scenario);

@@ -9,6 +9,7 @@
 #include "eplb/core/env/control_plane.hpp"
 #include "eplb/sim/event_engine.hpp"
 #include "eplb/sim/group/group_timing.hpp"
+#include "eplb/sim/group/group_trace.hpp"
 #include "eplb/sim/group/host.hpp"
 
 namespace eplb::sim {
@@ -19,7 +20,9 @@ class SimControlPlane;
 /// each other and come twice.
 class SimPost final : private EventHandler {
  public:
-  SimPost(EventEngine& engine, GroupTiming& timing) : engine_(engine), timing_(timing) {}
+  /// `trace` may be null.
+  SimPost(EventEngine& engine, GroupTiming& timing, GroupTrace* trace = nullptr)
+      : engine_(engine), timing_(timing), trace_(trace) {}
 
   /// Every rank's end, in order of ranks, before anything is sent.
   void join(SimControlPlane& end) { ends_.push_back(&end); }
@@ -55,6 +58,7 @@ class SimPost final : private EventHandler {
 
   EventEngine& engine_;
   GroupTiming& timing_;
+  GroupTrace* trace_;
   std::vector<SimControlPlane*> ends_;
   std::map<std::int64_t, Letter> letters_;
   std::int64_t next_letter_ = 0;

@@ -27,6 +27,7 @@ class SimGroup final : private ForwardGate, private EventHandler {
     env::TraceSink& trace_sink;
     const PlacementPolicy& policy;
     Serving& serving;
+    GroupTrace* trace = nullptr;  ///< Null: nobody looks.
   };
 
   /// Fault points of each rank, in order. Ranks start with the maps of `initial`.

@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "eplb/core/env/queue.hpp"
 #include "eplb/sim/event_engine.hpp"
 #include "eplb/sim/group/carrier.hpp"
+#include "eplb/sim/group/group_trace.hpp"
 #include "eplb/sim/group/host.hpp"
 #include "eplb/sim/group/row_store.hpp"
 
@@ -20,6 +22,11 @@ class SimQueue final : public env::Queue, private EventHandler, private CarrierC
  public:
   SimQueue(EventEngine& engine, RowStore& rows, Carrier& carrier, Host& host)
       : engine_(engine), rows_(rows), carrier_(carrier), host_(host) {}
+
+  /// Shows the queue's copies under this name of the rank's.
+  void show(GroupTrace& trace, RankId rank, std::string_view name) {
+    shown_ = {.trace = &trace, .rank = rank, .name = name};
+  }
 
   void copy(std::span<const RowCopy> copies) override;
   [[nodiscard]] env::Ticket signal() override;
@@ -69,6 +76,12 @@ class SimQueue final : public env::Queue, private EventHandler, private CarrierC
   /// True if the operation at the front has already ended.
   [[nodiscard]] bool begin(const Operation& operation);
 
+  struct Shown {
+    GroupTrace* trace = nullptr;
+    RankId rank{-1};
+    std::string_view name;
+  };
+
   EventEngine& engine_;
   RowStore& rows_;
   Carrier& carrier_;
@@ -76,6 +89,8 @@ class SimQueue final : public env::Queue, private EventHandler, private CarrierC
   std::deque<Operation> operations_;
   bool busy_ = false;  ///< The front has begun and not ended.
   std::size_t copies_under_way_ = 0;
+  std::int64_t copies_since_ns_ = 0;
+  Shown shown_;
   bool any_copy_failed_ = false;
   bool failed_ = false;
   bool halted_ = false;

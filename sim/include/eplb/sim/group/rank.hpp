@@ -30,6 +30,7 @@ struct GroupParts {
   SimPlanDesk& plan_desk;
   Serving& serving;
   env::TraceSink& trace_sink;
+  GroupTrace* trace = nullptr;  ///< Null: nobody looks.
 };
 
 /// Called when a rank's forward queue has come to its next forward.

@@ -8,6 +8,7 @@
 #include "eplb/sim/event_engine.hpp"
 #include "eplb/sim/group/carrier.hpp"
 #include "eplb/sim/group/group_timing.hpp"
+#include "eplb/sim/group/group_trace.hpp"
 #include "eplb/sim/group/host.hpp"
 #include "eplb/sim/group/row_store.hpp"
 
@@ -18,8 +19,9 @@ class SimTransport;
 /// The wire between all ranks of a group: matches the two ends of a pair, and carries rows.
 class SimWire final : private CarrierClient {
  public:
-  SimWire(const EventEngine& engine, RowStore& rows, Carrier& carrier)
-      : engine_(engine), rows_(rows), carrier_(carrier) {}
+  /// `trace` may be null.
+  SimWire(const EventEngine& engine, RowStore& rows, Carrier& carrier, GroupTrace* trace = nullptr)
+      : engine_(engine), rows_(rows), carrier_(carrier), trace_(trace) {}
 
   /// One end's order for a copy; `needs_peer` if the other end has to give the same.
   void order(const RowCopy& copy, SimTransport& end, env::Ticket ticket, bool needs_peer);
@@ -42,6 +44,7 @@ class SimWire final : private CarrierClient {
   struct Carriage {
     RowCopy copy;
     std::vector<End> ends;
+    std::int64_t begin_ns = 0;
   };
 
   void row_carried(std::int64_t token, bool failed) override;
@@ -51,6 +54,7 @@ class SimWire final : private CarrierClient {
   const EventEngine& engine_;
   RowStore& rows_;
   Carrier& carrier_;
+  GroupTrace* trace_;
   std::vector<Carriage> waiting_;  ///< Ends without their peer, oldest first.
   std::map<std::int64_t, Carriage> flying_;
   std::int64_t next_carriage_ = 0;

@@ -1,4 +1,4 @@
-#include "eplb/cli/json_output.hpp"
+#include "eplb/cli/output_file.hpp"
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -20,8 +20,8 @@ tl::unexpected<Error> cannot_write(const std::filesystem::path& path, const std:
 
 }  // namespace
 
-Result<JsonOutput> JsonOutput::open(const std::optional<std::string>& target, std::ostream& out) {
-  JsonOutput output(out);
+Result<OutputFile> OutputFile::open(const std::optional<std::string>& target, std::ostream& out) {
+  OutputFile output(out);
   if (target == "-") {
     output.is_standard_output_ = true;
   } else if (target.has_value()) {
@@ -33,20 +33,20 @@ Result<JsonOutput> JsonOutput::open(const std::optional<std::string>& target, st
   return output;
 }
 
-JsonOutput::JsonOutput(JsonOutput&& other) noexcept
+OutputFile::OutputFile(OutputFile&& other) noexcept
     : out_(other.out_),
       is_standard_output_(other.is_standard_output_),
       path_(std::exchange(other.path_, {})),
       temporary_(std::exchange(other.temporary_, {})) {}
 
-JsonOutput::~JsonOutput() {
+OutputFile::~OutputFile() {
   if (!temporary_.empty()) {
     std::error_code ignored;
     std::filesystem::remove(temporary_, ignored);
   }
 }
 
-Result<void> JsonOutput::open_file() {
+Result<void> OutputFile::open_file() {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path_, error);
   if (std::filesystem::is_directory(status)) {
@@ -70,12 +70,16 @@ Result<void> JsonOutput::open_file() {
   return {};
 }
 
-Result<void> JsonOutput::write(const nlohmann::ordered_json& document) {
+Result<void> OutputFile::write(const nlohmann::ordered_json& document) {
   // Text from a file may hold bytes that are no UTF-8; replacing them beats failing.
   const std::string text =
       document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return write([&](std::ostream& out) { out << text << '\n'; });
+}
+
+Result<void> OutputFile::write(const std::function<void(std::ostream&)>& writer) {
   if (is_standard_output_) {
-    *out_ << text << '\n';
+    writer(*out_);
     return {};
   }
   if (path_.empty()) {
@@ -83,7 +87,7 @@ Result<void> JsonOutput::write(const nlohmann::ordered_json& document) {
   }
   {
     std::ofstream file(temporary_.empty() ? path_ : temporary_, std::ios::binary);
-    file << text << '\n';
+    writer(file);
     file.close();
     if (!file) {
       return cannot_write(path_, "writing it failed");
