@@ -36,8 +36,8 @@ void serve(benchmark::State& state, const Scenario& scenario) {
     rearrangements = static_cast<std::int64_t>(result.rearrangements.size());
   }
   state.counters["rearrangements"] = static_cast<double>(rearrangements);
-  state.counters["us_per_step_and_layer"] = benchmark::Counter(
-      static_cast<double>(scenario.run.steps) * scenario.model.moe_layers * 1e-6,
+  state.counters["per_step_and_layer"] = benchmark::Counter(
+      static_cast<double>(scenario.run.steps) * scenario.model.moe_layers,
       benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
