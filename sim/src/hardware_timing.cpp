@@ -38,8 +38,9 @@ std::int64_t HardwareTiming::publish_ns(RankId /*rank*/) {
   return ns_of_us(options_.hardware.map_publish_us);
 }
 
-std::int64_t HardwareTiming::read_back_ns(RankId /*rank*/) {
-  return ns_of_us(options_.hardware.host_link_latency_us);
+std::int64_t HardwareTiming::read_back_ns(RankId /*rank*/, std::int64_t bytes) {
+  return ns_of_us(options_.hardware.host_link_latency_us) +
+         std::llround(static_cast<double>(bytes) / options_.hardware.host_link_bandwidth_gb_per_s);
 }
 
 std::int64_t HardwareTiming::plan_ns(RankId /*rank*/, std::int32_t layer_count) {

@@ -34,7 +34,7 @@ class HardwareTiming final : public GroupTiming {
   [[nodiscard]] std::int64_t message_ns(RankId from, RankId to) override;
   [[nodiscard]] std::int64_t sum_ns(std::int64_t bytes) override;
   [[nodiscard]] std::int64_t publish_ns(RankId rank) override;
-  [[nodiscard]] std::int64_t read_back_ns(RankId rank) override;
+  [[nodiscard]] std::int64_t read_back_ns(RankId rank, std::int64_t bytes) override;
   [[nodiscard]] std::int64_t plan_ns(RankId rank, std::int32_t layer_count) override;
   [[nodiscard]] std::int64_t host_ns(RankId rank) override;
   [[nodiscard]] std::int64_t poll_ns(RankId rank) override;

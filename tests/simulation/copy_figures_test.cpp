@@ -119,6 +119,17 @@ TEST_CASE("copies between two H200 are within 5 percent of the measured table") 
   }
 }
 
+TEST_CASE("a pinned copy between host and device is within 5 percent of the measured one") {
+  // Both figures of the host link are fitted to these three rows.
+  const HardwareOptions hardware = shipped("h200-ep8.yaml").hardware;
+  const auto pinned_us = [&](double bytes) {
+    return hardware.host_link_latency_us + bytes * 1e-3 / hardware.host_link_bandwidth_gb_per_s;
+  };
+  CHECK(pinned_us(64) == doctest::Approx(5.1).epsilon(0.05));
+  CHECK(pinned_us(65'536) == doctest::Approx(6.6).epsilon(0.05));
+  CHECK(pinned_us(1 << 20) == doctest::Approx(24).epsilon(0.05));
+}
+
 struct Migration {
   const char* name;
   const char* source;

@@ -34,7 +34,9 @@ class FixedTiming final : public sim::GroupTiming, public sim::FlightTiming {
 
   [[nodiscard]] std::int64_t publish_ns(RankId /*rank*/) override { return map_ns; }
 
-  [[nodiscard]] std::int64_t read_back_ns(RankId /*rank*/) override { return counts_ns; }
+  [[nodiscard]] std::int64_t read_back_ns(RankId /*rank*/, std::int64_t /*bytes*/) override {
+    return counts_ns;
+  }
 
   [[nodiscard]] std::int64_t plan_ns(RankId /*rank*/, std::int32_t /*layer_count*/) override {
     return policy_ns;

@@ -19,7 +19,9 @@ void SimPost::send_status(RankId from, const Status& status) {
     trace_->status_posted(
         from, status.failure ? describe(status.failure) : std::string(to_string(status.state)));
   }
-  send_to_all(from, {.status = status});
+  // The hosts' barriers go the way of their sums.
+  const bool barrier = status.key.channel == RoundKey::Channel::kBarrier;
+  send_to_all(from, {.status = status}, barrier ? timing_.sum_ns(0) : 0);
 }
 
 void SimPost::send_heartbeat(RankId from) {

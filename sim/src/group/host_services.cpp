@@ -55,7 +55,9 @@ void SimLoadRecorder::close_pass(std::int64_t step, env::PassUse use) {
                                           ": a pass is used whose gate was shut");
     return;
   }
-  std::int64_t landed_ns = engine_.now_ns() + timing_.read_back_ns(options_.rank);
+  // 32 bits a count, as the device has them.
+  const std::int64_t bytes = 4 * (pass->first.size() + (use.log ? pass->second.size() : 0));
+  std::int64_t landed_ns = engine_.now_ns() + timing_.read_back_ns(options_.rank, bytes);
   if (!landings_.empty()) {
     landed_ns = std::max(landed_ns, landings_.back().landed_ns);
   }

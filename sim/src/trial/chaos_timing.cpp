@@ -86,7 +86,7 @@ std::int64_t ChaosTiming::publish_ns(RankId /*rank*/) {
   return draw(copies_, swarm_.local_copy) / 4;
 }
 
-std::int64_t ChaosTiming::read_back_ns(RankId /*rank*/) {
+std::int64_t ChaosTiming::read_back_ns(RankId /*rank*/, std::int64_t /*bytes*/) {
   return draw(copies_, swarm_.read_back);
 }
 

@@ -28,7 +28,7 @@ class ChaosTiming final : public GroupTiming, public FlightTiming {
   [[nodiscard]] Flight local_copy(const RowCopy& copy, std::int64_t bytes,
                                   std::int64_t now_ns) override;
   [[nodiscard]] std::int64_t publish_ns(RankId rank) override;
-  [[nodiscard]] std::int64_t read_back_ns(RankId rank) override;
+  [[nodiscard]] std::int64_t read_back_ns(RankId rank, std::int64_t bytes) override;
   [[nodiscard]] std::int64_t plan_ns(RankId rank, std::int32_t layer_count) override;
   [[nodiscard]] bool refuses_memory(RankId rank) override;
   [[nodiscard]] std::int64_t host_ns(RankId rank) override;

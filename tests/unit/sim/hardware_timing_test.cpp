@@ -46,7 +46,8 @@ TEST_CASE("messages take longer between nodes, none within a rank, and plans lon
   CHECK(world.timing.message_ns(RankId{1}, RankId{2}) == 15'000);
   CHECK(world.timing.plan_ns(RankId{0}, 4) == 100'000);
   CHECK(world.timing.publish_ns(RankId{0}) == 2'000);
-  CHECK(world.timing.read_back_ns(RankId{0}) == 5'000);
+  // 5 us, and 60 KB at 50 GB/s.
+  CHECK(world.timing.read_back_ns(RankId{0}, 60'000) == 6'200);
   // A board in each of two hosts, and a tree of one level between them.
   CHECK(world.timing.sum_ns(1'000) == 2 * 1'000 + 2 * (15'000 + 1'000));
   CHECK_FALSE(world.timing.repeats_message());

@@ -81,7 +81,8 @@ constexpr std::array kEngineFields = std::to_array<Field<EngineOptions>>({
          "it falls back to without RDMA."},
     {.key = "host_collectives",
      .member = &EngineOptions::host_collectives,
-     .help = "How the hosts sum up the load: over a board in each host and a tree between hosts, "
+     .help = "How the hosts sum up the load, and wait for each other in eplb.handshake `barriers`: "
+             "over a board in each host and a tree between hosts, "
              "over a tree of all ranks, or over gloo's ring."},
 });
 

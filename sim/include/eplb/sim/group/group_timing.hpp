@@ -32,8 +32,8 @@ class GroupTiming {
   /// A map's way to the device, at its point of the forward queue.
   [[nodiscard]] virtual std::int64_t publish_ns(RankId rank) = 0;
 
-  /// A pass's counts on their way back to the host.
-  [[nodiscard]] virtual std::int64_t read_back_ns(RankId rank) = 0;
+  /// A pass's counts, so many bytes of them, on their way back to the host.
+  [[nodiscard]] virtual std::int64_t read_back_ns(RankId rank, std::int64_t bytes) = 0;
 
   [[nodiscard]] virtual std::int64_t plan_ns(RankId rank, std::int32_t layer_count) = 0;
 
