@@ -27,6 +27,8 @@ class Compiler {
   explicit Compiler(const Program& program) : program_(program) {
     out_.ranks = program.ranks;
     out_.processor = program.processor;
+    out_.max_connections = program.max_connections;
+    out_.waiting_gang_blocks_later_kernels = program.waiting_gang_blocks_later_kernels;
   }
 
   CompiledProgram compile() && {
@@ -44,7 +46,7 @@ class Compiler {
   std::int32_t stream(const std::string& name) {
     const auto of_rank =
         std::ranges::count_if(out_.streams, [&](const Stream& s) { return s.rank == rank_; });
-    const std::int32_t connections = program_.processor.max_connections;
+    const std::int32_t connections = program_.max_connections;
     const std::int32_t queue =
         rank_ * connections + static_cast<std::int32_t>(of_rank) % connections;
     return index_of(out_.streams, Stream{.rank = rank_, .name = name, .queue = queue},

@@ -103,6 +103,8 @@ struct CompiledThread {
 struct CompiledProgram {
   std::int32_t ranks = 1;
   ProcessorOptions processor;
+  std::int32_t max_connections = 8;
+  bool waiting_gang_blocks_later_kernels = false;
   std::vector<CompiledThread> threads;
   std::vector<Stream> streams;
   std::vector<Kernel> kernels;

@@ -17,7 +17,7 @@ std::size_t at(std::int64_t index) {
 Execution::Execution(const CompiledProgram& program)
     : program_(&program),
       threads_(program.threads.size()),
-      queues_(at(program.ranks) * at(program.processor.max_connections)),
+      queues_(at(program.ranks) * at(program.max_connections)),
       stream_ends_(program.streams.size(), kNone),
       records_(program.events.size(), kNone),
       pools_(at(program.ranks), SmPool(program.processor)),
@@ -146,7 +146,7 @@ bool Execution::fits(std::int32_t op, const SmPool& pool) const {
 }
 
 std::int32_t Execution::barring_gang(std::int32_t op) const {
-  if (!program_->processor.waiting_gang_blocks_later_kernels) {
+  if (!program_->waiting_gang_blocks_later_kernels) {
     return kNone;
   }
   const auto found = std::ranges::find_if(live_, [&](std::int32_t other) {
@@ -386,7 +386,7 @@ void Execution::add_to(Digest& digest) const {
     }
   }
   std::vector<std::int32_t> ordered = live_;
-  if (!program_->processor.waiting_gang_blocks_later_kernels) {
+  if (!program_->waiting_gang_blocks_later_kernels) {
     std::ranges::sort(ordered, {}, [&](std::int32_t op) {
       return std::pair(ops_[at(op)].thread, ops_[at(op)].ordinal);
     });

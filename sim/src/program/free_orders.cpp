@@ -174,7 +174,7 @@ void MayGraph::add_room() {
 }
 
 void MayGraph::add_gangs() {
-  if (!program_.processor.waiting_gang_blocks_later_kernels) {
+  if (!program_.waiting_gang_blocks_later_kernels) {
     return;
   }
   for (std::int32_t device = 0; at(device) < devices_.size(); ++device) {

@@ -12,6 +12,7 @@
 
 #include "eplb/core/options.hpp"
 #include "eplb/sim/options.hpp"
+#include "eplb/sim/program/program.hpp"
 #include "words.hpp"
 #include "yaml.hpp"
 
@@ -42,6 +43,7 @@ struct EnumName {
 [[nodiscard]] std::span<const EnumName<Communicator>> enum_names(Communicator);
 [[nodiscard]] std::span<const EnumName<Handshake>> enum_names(Handshake);
 [[nodiscard]] std::span<const EnumName<OnFailure>> enum_names(OnFailure);
+[[nodiscard]] std::span<const EnumName<sim::KernelKind>> enum_names(sim::KernelKind);
 
 /// The words of an enumeration, in the order of its table.
 template <typename Enum>
@@ -71,6 +73,9 @@ using ScalarError = std::optional<std::string>;
                                       std::optional<std::int64_t>& out);
 [[nodiscard]] ScalarError read_scalar(const Yaml& yaml, const Range& range,
                                       std::optional<double>& out);
+/// A list of numbers, each in the range.
+[[nodiscard]] ScalarError read_scalar(const Yaml& yaml, const Range& range,
+                                      std::vector<std::int32_t>& out);
 /// One line of text.
 [[nodiscard]] ScalarError read_scalar(const Yaml& yaml, const Range& range, std::string& out);
 
@@ -103,6 +108,7 @@ requires std::is_enum_v<Enum>
 [[nodiscard]] std::string value_text(const std::optional<std::int32_t>& value);
 [[nodiscard]] std::string value_text(const std::optional<std::int64_t>& value);
 [[nodiscard]] std::string value_text(const std::optional<double>& value);
+[[nodiscard]] std::string value_text(const std::vector<std::int32_t>& values);
 [[nodiscard]] std::string value_text(const std::string& value);
 /// What read_word has kept.
 [[nodiscard]] std::string word_text(const std::string& word);

@@ -10,6 +10,15 @@
 
 namespace eplb::sim {
 
+/// What an SM of a GPU can hold at once, and how many there are.
+struct ProcessorOptions {
+  std::int32_t sm_count = 132;
+  std::int32_t ctas_per_sm = 32;
+  std::int32_t threads_per_sm = 2048;
+  std::int32_t registers_per_sm = 65536;
+  std::int32_t shared_memory_per_sm_kb = 228;
+};
+
 /// Figures of a machine (configs/hardware). GB are decimal.
 struct HardwareOptions {
   std::string device;  ///< What the figures are of, as a driver names it.
@@ -33,6 +42,13 @@ struct HardwareOptions {
   double network_copy_start_us = 0;
 
   double plan_us_per_layer = 0;  ///< Host time of a policy.
+
+  // What kernels of a program (sim/program) compete for.
+  std::int32_t sm_count = 132;
+  std::int32_t ctas_per_sm = 32;
+  std::int32_t threads_per_sm = 2048;
+  std::int32_t registers_per_sm = 65536;
+  std::int32_t shared_memory_per_sm_kb = 228;
 };
 
 /// Ranks of one NVLink domain: it holds whole nodes, and each of them as many ranks as the run puts

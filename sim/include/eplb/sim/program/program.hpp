@@ -6,22 +6,9 @@
 #include <variant>
 #include <vector>
 
-namespace eplb::sim {
+#include "eplb/sim/options.hpp"
 
-/// What a GPU can hold at once, and how its work queues behave.
-struct ProcessorOptions {
-  std::int32_t sm_count = 132;
-  std::int32_t ctas_per_sm = 32;
-  std::int32_t threads_per_sm = 2048;
-  std::int32_t registers_per_sm = 65536;
-  std::int32_t shared_memory_per_sm_kb = 228;
-  /// Hardware queues of a GPU (CUDA_DEVICE_MAX_CONNECTIONS). Streams beyond share them in turn and
-  /// wait for each other although nothing in the program says so.
-  std::int32_t max_connections = 8;
-  /// Whether a gang that waits for room keeps kernels issued after it from taking the SMs that
-  /// become free. Nobody documents it, so a program may be run both ways.
-  bool waiting_gang_blocks_later_kernels = false;
-};
+namespace eplb::sim {
 
 /// When a kernel's thread blocks (CTAs) come to the SMs and when it ends.
 enum class KernelKind : std::uint8_t {
@@ -33,7 +20,7 @@ enum class KernelKind : std::uint8_t {
 
 /// Starts a kernel. The n-th launch of a group on a rank meets the n-th of each peer.
 struct LaunchOp {
-  std::string stream;
+  std::string stream = {};
   KernelKind kind = KernelKind::kPlain;
   std::string name = {};  ///< What reports call it; empty: its group or its kind.
   std::int32_t ctas = 1;
@@ -49,7 +36,7 @@ struct LaunchOp {
 
 /// Copies with an engine, which holds no SM. Takes `us`, or what `bytes` take to a peer.
 struct CopyOp {
-  std::string stream;
+  std::string stream = {};
   std::optional<double> us = std::nullopt;
   std::optional<std::int64_t> bytes = std::nullopt;
   std::optional<std::int32_t> to = std::nullopt;  ///< Rank; for the reader.
@@ -136,6 +123,12 @@ struct HostThread {
 struct Program {
   std::int32_t ranks = 1;  ///< One GPU each.
   ProcessorOptions processor = {};
+  /// Hardware queues of a GPU (CUDA_DEVICE_MAX_CONNECTIONS). Streams beyond share them in turn and
+  /// wait for each other although nothing in the program says so.
+  std::int32_t max_connections = 8;
+  /// Whether a gang that waits for room keeps kernels issued after it from taking the SMs that
+  /// become free. Nobody documents it, so a program may be run both ways.
+  bool waiting_gang_blocks_later_kernels = false;
   double copy_bandwidth_gb_per_s = 1;  ///< Decimal GB; for copies given in bytes.
   double copy_start_us = 0;
   double host_operation_us = 2;  ///< What every operation costs its host thread.
