@@ -119,7 +119,7 @@ std::string WaitGraph::name_of(std::int32_t node) const {
   const std::string& name = program.threads[at(node)].name;
   return execution_.has_ended(node)
              ? fmt::format("thread {}", name)
-             : fmt::format("thread {}, which {}", name,
+             : fmt::format("thread {} ({})", name,
                            host_op_text(program, execution_.next_of(node)));
 }
 
@@ -179,7 +179,7 @@ std::string WaitGraph::target_text(std::int32_t node, const WaitClause& clause,
     case WaitReason::kFlag:
       return "the flag that is to be set by " + name;
     case WaitReason::kBarrier:
-      return fmt::format("rank {} at the barrier, whose {} has not come", clause.rank, name);
+      return fmt::format("rank {} at the barrier, where {} has yet to come", clause.rank, name);
     case WaitReason::kMessage:
       return fmt::format("the message that is to be sent on rank {} by {}", clause.rank, name);
   }

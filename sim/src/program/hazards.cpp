@@ -113,7 +113,7 @@ std::string MayGraph::text_of(std::int32_t node) const {
   }
   const std::int32_t first_mutex = mutex_node(0);
   const std::int32_t host = node >= first_mutex ? node - first_mutex : node;
-  return fmt::format("thread {}, which {}", program_.threads[at(owner)].name,
+  return fmt::format("thread {} ({})", program_.threads[at(owner)].name,
                      host_op_text(program_, instruction_of(host)));
 }
 

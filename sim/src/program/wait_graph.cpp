@@ -219,10 +219,23 @@ bool WaitGraph::has_stuck() const {
   return std::ranges::find(stuck_, true) != stuck_.end();
 }
 
+bool WaitGraph::is_told(std::int32_t node, const WaitClause& clause) const {
+  if (is_met(node, clause)) {
+    return false;
+  }
+  // What cannot even start does not wait for its peers yet.
+  const bool is_queued =
+      !is_thread(node) && execution_.op(op_of(node)).state == DeviceState::kQueued;
+  return clause.reason != WaitReason::kPeer || !is_queued ||
+         std::ranges::all_of(clauses_[at(node)], [&](const WaitClause& other) {
+           return other.reason == WaitReason::kPeer || is_met(node, other);
+         });
+}
+
 std::vector<std::int32_t> WaitGraph::next_of(std::int32_t node) const {
   std::vector<std::int32_t> next;
   for (const WaitClause& clause : clauses_[at(node)]) {
-    if (!is_met(node, clause)) {
+    if (is_told(node, clause)) {
       std::ranges::copy_if(clause.targets, std::back_inserter(next),
                            [&](std::int32_t target) { return stuck_[at(target)]; });
     }
@@ -232,7 +245,8 @@ std::vector<std::int32_t> WaitGraph::next_of(std::int32_t node) const {
 
 const WaitClause* WaitGraph::clause_to(std::int32_t node, std::int32_t target) const {
   for (const WaitClause& clause : clauses_[at(node)]) {
-    if (std::ranges::find(clause.targets, target) != clause.targets.end() && !is_met(node, clause)) {
+    if (std::ranges::find(clause.targets, target) != clause.targets.end() &&
+        is_told(node, clause)) {
       return &clause;
     }
   }

@@ -64,6 +64,8 @@ class WaitGraph {
   [[nodiscard]] std::vector<std::int32_t> threads_that_will(std::int32_t rank, Does does) const;
   void reduce();
   [[nodiscard]] bool is_met(std::int32_t node, const WaitClause& clause) const;
+  /// Whether the clause is one that keeps the node from going on now.
+  [[nodiscard]] bool is_told(std::int32_t node, const WaitClause& clause) const;
   [[nodiscard]] std::vector<std::int32_t> next_of(std::int32_t node) const;
   [[nodiscard]] std::vector<std::int32_t> shortest_circle() const;
   [[nodiscard]] const WaitClause* clause_to(std::int32_t node, std::int32_t target) const;

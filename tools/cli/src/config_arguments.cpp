@@ -85,7 +85,10 @@ tl::expected<ConfigRun, ExitCode> begin_config_run(const CommandSyntax& syntax,
     print_error(streams, syntax.name, json.error().message);
     return tl::unexpected(ExitCode::kUsage);
   }
-  return ConfigRun{.file = file, .config = *std::move(loaded), .json = *std::move(json)};
+  return ConfigRun{.file = file,
+                   .config = *std::move(loaded),
+                   .json = *std::move(json),
+                   .values = *std::move(values)};
 }
 
 }  // namespace eplb::cli

@@ -8,6 +8,7 @@
 #include "eplb/cli/command.hpp"
 #include "eplb/cli/command_line.hpp"
 #include "eplb/cli/json_output.hpp"
+#include "eplb/cli/option_values.hpp"
 #include "eplb/config/config.hpp"
 
 namespace eplb::cli {
@@ -21,6 +22,7 @@ struct ConfigRun {
   std::string file;  ///< The CONFIG, as it was named.
   config::ResolvedConfig config;
   JsonOutput json;
+  OptionValues values;  ///< Options of the command's own.
 };
 
 /// Reads the command line and the CONFIG on it, and prints the configuration's notes. The failing
