@@ -67,6 +67,15 @@ inline constexpr std::string_view kOverrideMark = "#!";
     return !first.error().empty() && are_in_order(first.error(), name) &&
            std::ranges::all_of(first.error(), is_clear);
   }
+  if (first->program.has_value()) {
+    if (!sim::problems_of(*first->program).empty()) {
+      return false;
+    }
+    const auto again = config::load_config_text(
+        {.text = first->canonical_yaml, .name = name, .directory = configs_folder}, options);
+    return again.has_value() && again->canonical_yaml == first->canonical_yaml &&
+           again->digest == first->digest;
+  }
   const Shape shape =
       shape_of(first->scenario.model, first->scenario.parallel, first->scenario.eplb);
   const EplbGroup group = config::group_of(first->scenario);

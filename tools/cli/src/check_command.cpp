@@ -14,6 +14,9 @@
 #include "eplb/core/communicator.hpp"
 #include "eplb/core/options.hpp"
 #include "eplb/core/shape.hpp"
+#include "eplb/sim/program/program_run.hpp"
+#include "eplb/sim/serving_hazards.hpp"
+#include "program_report.hpp"
 #include "yaml_to_json.hpp"
 
 namespace eplb::cli {
@@ -21,17 +24,25 @@ namespace {
 
 constexpr std::string_view kName = "check";
 
+/// States that a search of all orders may visit: some seconds, and some hundred MB of memory.
+constexpr std::int64_t kStatesMax = 200'000;
+
 CommandSyntax syntax() {
+  std::vector<OptionSpec> options = config_options();
+  options.push_back({.name = "exhaustive",
+                     .value_name = "",
+                     .help = "of a program of up to 4 ranks: try every order of its operations"});
   return {.name = kName,
           .usage = "CONFIG [options]",
           .about =
               "Checks a configuration and prints it as it is understood: defaults filled in, "
-              "model and\nhardware expanded. What it prints is a configuration itself.",
+              "model and\nhardware expanded. What it prints is a configuration itself. Of a "
+              "program it also says which\norders could hang.",
           .example =
               "  eplb check configs/gb200-dep32.yaml\n"
               "  eplb check configs/quickstart.yaml --set parallel.ranks=16",
           .positionals = {"CONFIG"},
-          .options = config_options()};
+          .options = std::move(options)};
 }
 
 /// What follows from a configuration and is not in it.
@@ -82,6 +93,7 @@ void print_resolved(const config::ResolvedConfig& config, std::ostream& out) {
     out << fmt::format("# NCCL_MAX_CTAS={}, or NCCL and the engine's kernels can lock up\n",
                        *follow.nccl_cta_cap);
   }
+  print_hazards(sim::serving_hazards(config.scenario), "# ", out);
   out << config.canonical_yaml;
 }
 
@@ -104,8 +116,53 @@ nlohmann::ordered_json check_json(const config::ResolvedConfig& config) {
   }
   json["landing_rows"] = or_null(follow.landing_rows);
   json["nccl_max_ctas"] = or_null(follow.nccl_cta_cap);
+  json["hazards"] = hazards_json(sim::serving_hazards(config.scenario));
   json["config"] = yaml_to_json(config.canonical_yaml);
   return json;
+}
+
+/// A program as it is understood, with its hazards as comments above it.
+ExitCode check_program(const ConfigRun& run, const Streams& streams, OutputFile& json_output) {
+  const sim::Program& program = *run.config.program;
+  const std::vector<sim::Hazard> hazards = sim::find_hazards(program);
+  nlohmann::ordered_json json;
+  json["schema"] = "eplb.check/1";
+  json["version"] = std::string(version());
+  json["config_digest"] = fmt::format("{:016x}", run.config.digest);
+  json["notes"] = run.config.notes;
+  json["hazards"] = hazards_json(hazards);
+  std::optional<sim::Exploration> exploration;
+  if (run.values.has("exhaustive")) {
+    auto explored = sim::explore_program(program, kStatesMax);
+    if (!explored) {
+      print_error(streams, kName, explored.error().message);
+      return ExitCode::kUsage;
+    }
+    exploration = *std::move(explored);
+    json["exhaustive"] = {{"states", exploration->state_count},
+                          {"complete", exploration->is_complete},
+                          {"can_hang", exploration->can_hang},
+                          {"explanation", waits_json(exploration->explanation)}};
+  }
+  json["config"] = yaml_to_json(run.config.canonical_yaml);
+  if (!json_output.takes_standard_output()) {
+    streams.out << fmt::format("# config {:016x}\n", run.config.digest);
+    if (exploration.has_value()) {
+      streams.out << fmt::format(
+          "# {} states: {}\n", exploration->state_count,
+          exploration->can_hang
+              ? "some order hangs"
+              : (exploration->is_complete ? "no order hangs" : "no hang in those, there are more"));
+      print_waits(exploration->explanation, "#   ", streams.out);
+    }
+    print_hazards(hazards, "# ", streams.out);
+    streams.out << run.config.canonical_yaml;
+  }
+  if (const auto written = json_output.write(json); !written) {
+    print_error(streams, kName, written.error().message);
+    return ExitCode::kUsage;
+  }
+  return ExitCode::kDone;
 }
 
 }  // namespace
@@ -114,6 +171,13 @@ ExitCode run_check(std::span<const std::string> arguments, const Streams& stream
   auto run = begin_config_run(syntax(), arguments, streams);
   if (!run) {
     return run.error();
+  }
+  if (run->values.has("exhaustive") && !run->config.program.has_value()) {
+    print_error(streams, kName, "--exhaustive is for a program, and this is a serving run");
+    return ExitCode::kUsage;
+  }
+  if (run->config.program.has_value()) {
+    return check_program(*run, streams, run->json);
   }
   if (!run->json.takes_standard_output()) {
     print_resolved(run->config, streams.out);

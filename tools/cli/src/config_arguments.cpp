@@ -105,7 +105,8 @@ tl::expected<ConfigRun, ExitCode> begin_config_run(const CommandSyntax& syntax,
   return ConfigRun{.file = file,
                    .config = *std::move(loaded),
                    .json = *std::move(json),
-                   .trace = *std::move(trace)};
+                   .trace = *std::move(trace),
+                   .values = *std::move(values)};
 }
 
 }  // namespace eplb::cli

@@ -7,6 +7,7 @@
 
 #include "eplb/cli/command.hpp"
 #include "eplb/cli/command_line.hpp"
+#include "eplb/cli/option_values.hpp"
 #include "eplb/cli/output_file.hpp"
 #include "eplb/config/config.hpp"
 
@@ -24,7 +25,8 @@ struct ConfigRun {
   std::string file;  ///< The CONFIG, as it was named.
   config::ResolvedConfig config;
   OutputFile json;
-  OutputFile trace;  ///< Not wanted of a command without the option.
+  OutputFile trace;     ///< Not wanted of a command without the option.
+  OptionValues values;  ///< Options of the command's own.
 };
 
 /// Reads the command line and the CONFIG on it, and prints the configuration's notes. The failing

@@ -11,6 +11,7 @@
 #include "config_arguments.hpp"
 #include "eplb/cli/progress.hpp"
 #include "eplb/placement/registry.hpp"
+#include "program_report.hpp"
 #include "sim_report.hpp"
 
 namespace eplb::cli {
@@ -26,10 +27,12 @@ CommandSyntax syntax() {
           .about =
               "Serves decode steps in the simulator and says what EPLB is worth: throughput, "
               "step times,\nbalancedness, rearrangements, memory. The same configuration gives "
-              "the same result.",
+              "the same result.\nOf a program (key program) it says whether it hangs, why, and "
+              "which orders could; exit code 1\non a hang.",
           .example =
               "  eplb sim configs/quickstart.yaml\n"
-              "  eplb sim configs/gb200-dep32.yaml --set eplb.policy=trtllm --json out.json",
+              "  eplb sim configs/gb200-dep32.yaml --set eplb.policy=trtllm --json out.json\n"
+              "  eplb sim configs/scenarios/hangs/nccl-against-deepep.yaml",
           .positionals = {"CONFIG"},
           .options = std::move(options)};
 }
@@ -101,6 +104,26 @@ Result<SimReport> simulate_all(const config::ResolvedConfig& config, const std::
   return report;
 }
 
+Result<ProgramReport> run_program_of(const config::ResolvedConfig& config,
+                                     const std::string& file) {
+  const auto begin = Clock::now();
+  const std::uint64_t seed = config.scenario.run.seed;
+  auto result = sim::run_program(*config.program, seed);
+  if (!result) {
+    return tl::unexpected(result.error());
+  }
+  const auto sweep = sim::sweep_program(*config.program, seed);
+  if (!sweep) {
+    return tl::unexpected(sweep.error());
+  }
+  return ProgramReport{.config = config,
+                       .config_file = file,
+                       .result = *std::move(result),
+                       .sweep = *sweep,
+                       .hazards = sim::find_hazards(*config.program),
+                       .wall_s = seconds_since(begin)};
+}
+
 }  // namespace
 
 ExitCode run_sim(std::span<const std::string> arguments, const Streams& streams) {
@@ -119,6 +142,19 @@ ExitCode run_sim(std::span<const std::string> arguments, const Streams& streams)
         return ExitCode::kUsage;
     }
   };
+  if (run->config.program.has_value()) {
+    const auto report = run_program_of(run->config, run->file);
+    if (!report) {
+      return refuse(report.error());
+    }
+    if (!run->json.takes_standard_output()) {
+      print_program(*report, streams.out);
+    }
+    if (const auto written = run->json.write(program_json(*report)); !written) {
+      return refuse(written.error());
+    }
+    return report->result.hang.has_value() ? ExitCode::kFailureFound : ExitCode::kDone;
+  }
   sim::Timeline timeline;
   const auto report =
       simulate_all(run->config, run->file, run->trace.wanted() ? &timeline : nullptr, streams);

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "schema.hpp"
 #include "words.hpp"
@@ -29,6 +30,8 @@ template <typename T>
     return "a whole number from 0 to 2^64 - 1";
   } else if constexpr (std::is_same_v<T, double>) {
     return "a number, " + describe(range);
+  } else if constexpr (std::is_same_v<T, std::vector<std::int32_t>>) {
+    return "a list of whole numbers, each " + describe(range);
   } else if constexpr (IsOptional<T>::value) {
     return allowed_of<typename T::value_type>(range) + ", or none";
   } else if constexpr (std::is_enum_v<T>) {

@@ -16,11 +16,19 @@ class Writer {
     ++depth_;
   }
 
+  void indent() { ++depth_; }
+
   void close() { --depth_; }
 
   void scalar(std::string_view key, const std::string& value) { line(key, " " + value); }
 
   void item(const std::string& value) { indented("- " + value); }
+
+  /// An item that is a mapping on several lines, `value` its first.
+  void open_item(const std::string& value) {
+    item(value);
+    ++depth_;
+  }
 
   [[nodiscard]] std::string text() && { return std::move(text_); }
 
@@ -164,7 +172,61 @@ void write_kind(std::string_view key, const Variant& value, const std::tuple<Kin
   std::apply([&](const auto&... kind) { (write_if_held(kind), ...); }, kinds);
 }
 
+/// Writes operations of a list that is open.
+class OperationWriter {
+ public:
+  explicit OperationWriter(Writer& writer) : writer_(writer) {}
+
+  // NOLINTNEXTLINE(misc-no-recursion): a tree is walked, as deep as the text that it was read from.
+  void write_list(const std::vector<sim::Operation>& operations) {
+    writer_.open("do");
+    for (const sim::Operation& operation : operations) {
+      std::visit([this](const auto& one) { write(one); }, operation.what);
+    }
+    writer_.close();
+  }
+
+ private:
+  template <typename Op>
+  void write(const Op& op) {
+    const Kind<Op>& kind = std::get<Kind<Op>>(kinds_);
+    writer_.item(std::string(kind.name) + ": " + flow_mapping<Op>(op, kind.fields));
+  }
+
+  // NOLINTNEXTLINE(misc-no-recursion): as write_list.
+  void write(const sim::RepeatOp& repeat) {
+    const Kind<sim::RepeatOp>& kind = std::get<Kind<sim::RepeatOp>>(kinds_);
+    writer_.open_item(std::string(kind.name) + ":");
+    writer_.indent();
+    write_fields<sim::RepeatOp>(repeat, kind.fields, writer_);
+    write_list(repeat.body);
+    writer_.close();
+    writer_.close();
+  }
+
+  Writer& writer_;
+  OperationKinds kinds_ = operation_kinds();
+};
+
 }  // namespace
+
+std::string canonical_yaml(const sim::Program& program, const sim::Scenario& scenario) {
+  Writer writer;
+  write_section<sim::HardwareOptions>("hardware", scenario.hardware, hardware_fields(), writer);
+  writer.open("program");
+  write_fields<sim::Program>(program, program_fields(), writer);
+  writer.open("threads");
+  for (const sim::HostThread& thread : program.threads) {
+    writer.open_item("rank: " + value_text(thread.rank));
+    writer.scalar("name", value_text(thread.name));
+    OperationWriter(writer).write_list(thread.operations);
+    writer.close();
+  }
+  writer.close();
+  writer.close();
+  write_section<sim::RunOptions>("run", scenario.run, program_run_fields(), writer);
+  return std::move(writer).text();
+}
 
 std::string canonical_yaml(const sim::Scenario& scenario) {
   Writer writer;

@@ -14,6 +14,7 @@
 #include "lookup.hpp"
 #include "models.hpp"
 #include "overrides.hpp"
+#include "program.hpp"
 #include "rules.hpp"
 #include "text_file.hpp"
 #include "words.hpp"
@@ -28,8 +29,11 @@ constexpr std::string_view kPolicyKey = "eplb.policy";
 
 constexpr IncludeKind kMachine = {.noun = kHardware, .folder = "hardware", .has_name = false};
 
+constexpr std::string_view kProgram = "program";
+
 constexpr auto kSections = std::to_array<std::string_view>(
     {kModel, kHardware, "parallel", "engine", "serving", "workload", "eplb", "faults", "run"});
+constexpr auto kProgramSections = std::to_array<std::string_view>({kHardware, kProgram, "run"});
 
 /// Completes the tree: files are included and overrides applied. An override below `model` or
 /// `hardware` has to wait for the file, whichever override named that. Returns the draft models.
@@ -122,6 +126,41 @@ sim::Scenario read_scenario(const Section& root, const std::vector<Yaml>& drafts
   return scenario;
 }
 
+/// A section of a serving run beside a program is no slip of the pen, so that it is told apart.
+std::vector<ForeignKey> serving_sections() {
+  std::vector<ForeignKey> foreign;
+  for (const std::string_view key : kSections) {
+    if (std::ranges::find(kProgramSections, key) == kProgramSections.end()) {
+      foreign.push_back({.key = key, .kind = "serving run"});
+    }
+  }
+  return foreign;
+}
+
+ResolvedConfig resolve_program(const Yaml& yaml, Reading& reading) {
+  const Section root{.yaml = &yaml, .kind = "program", .foreign = serving_sections()};
+  static_cast<void>(values_of(root, kProgramSections, reading));
+  ResolvedConfig resolved;
+  resolved.scenario.hardware = read_fields<sim::HardwareOptions>(
+      included_section(root, kHardware, reading), hardware_fields(), reading);
+  resolved.scenario.run =
+      read_fields<sim::RunOptions>(subsection(root, "run", reading), program_run_fields(), reading);
+  resolved.program =
+      read_program(subsection(root, kProgram, reading), resolved.scenario.hardware, reading);
+  resolved.canonical_yaml = canonical_yaml(*resolved.program, resolved.scenario);
+  return resolved;
+}
+
+ResolvedConfig resolve_scenario(const Yaml& yaml, const std::vector<Yaml>& drafts,
+                                const LoadOptions& options, Reading& reading) {
+  ResolvedConfig resolved;
+  resolved.scenario = read_scenario({.yaml = &yaml}, drafts, options, reading);
+  if (reading.clean()) {
+    resolved.canonical_yaml = canonical_yaml(resolved.scenario);
+  }
+  return resolved;
+}
+
 }  // namespace
 
 LoadResult load_config(const std::filesystem::path& path, const LoadOptions& options) {
@@ -143,17 +182,18 @@ LoadResult load_config_text(const ConfigText& config, const LoadOptions& options
   }
   if (root->kind != YamlKind::kMapping) {
     reading.reject(root->at, "",
-                   "must be a mapping of " + join(kSections) + ", got " + describe(*root));
+                   "must be a mapping of " + join(kSections) + ", or of " + join(kProgramSections) +
+                       ", got " + describe(*root));
     return tl::unexpected(reading.diagnostics());
   }
   const std::vector<Yaml> drafts = complete(*root, options, reading);
-  ResolvedConfig resolved;
-  resolved.scenario = read_scenario({.yaml = &*root}, drafts, options, reading);
+  ResolvedConfig resolved = find(*root, kProgram) != nullptr
+                                ? resolve_program(*root, reading)
+                                : resolve_scenario(*root, drafts, options, reading);
   if (!reading.clean()) {
     return tl::unexpected(reading.diagnostics());
   }
   resolved.notes = reading.notes();
-  resolved.canonical_yaml = canonical_yaml(resolved.scenario);
   Digest digest;
   digest.add(resolved.canonical_yaml);
   add_counts(resolved.scenario.workload, digest);

@@ -65,6 +65,16 @@ std::string kinds_section(std::string_view heading, const std::tuple<Kind<S>...>
   return text;
 }
 
+std::string operations_section() {
+  std::string text = "\n## Operations of a host thread\n";
+  const auto add = [&]<typename One>(const Kind<One>& kind) {
+    text += "\n### " + std::string(kind.name) + "\n\n" + std::string(kind.help) + "\n\n" +
+            table<One>(kind.fields);
+  };
+  std::apply([&](const auto&... kind) { (add(kind), ...); }, operation_kinds());
+  return text;
+}
+
 }  // namespace
 
 std::string schema_markdown() {
@@ -86,7 +96,11 @@ std::string schema_markdown() {
          section<sim::Straggler>("faults.stragglers, each entry", straggler_fields()) +
          section<sim::HostStall>("faults.host_stalls, each entry", host_stall_fields()) +
          section<sim::LostRank>("faults.lost_ranks, each entry", lost_rank_fields()) +
-         section<sim::RunOptions>("run", run_fields());
+         section<sim::RunOptions>("run", run_fields()) +
+         section<sim::Program>("program, instead of all but hardware and run", program_fields()) +
+         section<sim::HostThread>("program.threads, each entry", host_thread_fields()) +
+         operations_section() +
+         section<sim::RunOptions>("run, beside a program", program_run_fields());
 }
 
 }  // namespace eplb::config

@@ -24,6 +24,13 @@ constexpr std::array kReplicaChoices = std::to_array<EnumName<ReplicaChoice>>({
     {ReplicaChoice::kSalted, "salted"},
 });
 
+constexpr std::array kKernelKinds = std::to_array<EnumName<sim::KernelKind>>({
+    {sim::KernelKind::kPlain, "plain"},
+    {sim::KernelKind::kGang, "gang"},
+    {sim::KernelKind::kRendezvous, "rendezvous"},
+    {sim::KernelKind::kGangRendezvous, "gang_rendezvous"},
+});
+
 constexpr std::array kNoises = std::to_array<EnumName<sim::Noise>>({
     {sim::Noise::kMultinomial, "multinomial"},
     {sim::Noise::kNone, "none"},
@@ -180,6 +187,10 @@ std::span<const EnumName<ReplicaChoice>> enum_names(ReplicaChoice) {
   return kReplicaChoices;
 }
 
+std::span<const EnumName<sim::KernelKind>> enum_names(sim::KernelKind) {
+  return kKernelKinds;
+}
+
 std::span<const EnumName<sim::Noise>> enum_names(sim::Noise) {
   return kNoises;
 }
@@ -274,6 +285,22 @@ ScalarError read_scalar(const Yaml& yaml, const Range& range, std::optional<doub
   return read_optional(yaml, range, out);
 }
 
+ScalarError read_scalar(const Yaml& yaml, const Range& range, std::vector<std::int32_t>& out) {
+  if (yaml.kind != YamlKind::kList) {
+    return "must be a list of numbers, got " + describe(yaml);
+  }
+  std::vector<std::int32_t> values;
+  for (const Yaml& item : yaml.children) {
+    std::int32_t value = 0;
+    if (ScalarError error = read_scalar(item, range, value); error.has_value()) {
+      return error;
+    }
+    values.push_back(value);
+  }
+  out = std::move(values);
+  return std::nullopt;
+}
+
 ScalarError read_scalar(const Yaml& yaml, const Range& /*range*/, std::string& out) {
   if (ScalarError error = check_free_text(yaml); error.has_value()) {
     return error;
@@ -335,6 +362,14 @@ std::string value_text(const std::optional<double>& value) {
 
 std::string word_text(const std::string& word) {
   return word.empty() ? std::string(kNone) : value_text(word);
+}
+
+std::string value_text(const std::vector<std::int32_t>& values) {
+  std::string text;
+  for (const std::int32_t value : values) {
+    text += (text.empty() ? "" : ", ") + std::to_string(value);
+  }
+  return "[" + text + "]";
 }
 
 std::string value_text(const std::string& value) {

@@ -12,6 +12,7 @@
 
 #include "eplb/core/options.hpp"
 #include "eplb/sim/options.hpp"
+#include "eplb/sim/program/program.hpp"
 #include "words.hpp"
 #include "yaml.hpp"
 
@@ -45,6 +46,7 @@ struct EnumName {
 [[nodiscard]] std::span<const EnumName<NixlPath>> enum_names(NixlPath);
 [[nodiscard]] std::span<const EnumName<HostCollectives>> enum_names(HostCollectives);
 [[nodiscard]] std::span<const EnumName<sim::Port>> enum_names(sim::Port);
+[[nodiscard]] std::span<const EnumName<sim::KernelKind>> enum_names(sim::KernelKind);
 
 /// The words of an enumeration, in the order of its table.
 template <typename Enum>
@@ -74,6 +76,9 @@ using ScalarError = std::optional<std::string>;
                                       std::optional<std::int64_t>& out);
 [[nodiscard]] ScalarError read_scalar(const Yaml& yaml, const Range& range,
                                       std::optional<double>& out);
+/// A list of numbers, each in the range.
+[[nodiscard]] ScalarError read_scalar(const Yaml& yaml, const Range& range,
+                                      std::vector<std::int32_t>& out);
 /// One line of text.
 [[nodiscard]] ScalarError read_scalar(const Yaml& yaml, const Range& range, std::string& out);
 
@@ -106,6 +111,7 @@ requires std::is_enum_v<Enum>
 [[nodiscard]] std::string value_text(const std::optional<std::int32_t>& value);
 [[nodiscard]] std::string value_text(const std::optional<std::int64_t>& value);
 [[nodiscard]] std::string value_text(const std::optional<double>& value);
+[[nodiscard]] std::string value_text(const std::vector<std::int32_t>& values);
 [[nodiscard]] std::string value_text(const std::string& value);
 /// What read_word has kept.
 [[nodiscard]] std::string word_text(const std::string& word);

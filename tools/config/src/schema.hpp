@@ -7,9 +7,11 @@
 #include <string_view>
 #include <tuple>
 #include <variant>
+#include <vector>
 
 #include "eplb/core/options.hpp"
 #include "eplb/sim/options.hpp"
+#include "eplb/sim/program/program.hpp"
 #include "scalar.hpp"
 
 namespace eplb::config {
@@ -37,7 +39,8 @@ template <typename S>
 using Member =
     std::variant<bool S::*, std::int32_t S::*, std::int64_t S::*, std::uint64_t S::*, double S::*,
                  std::string S::*, std::optional<std::int32_t> S::*,
-                 std::optional<std::int64_t> S::*, std::optional<double> S::*, WeightFormat S::*,
+                 std::optional<std::int64_t> S::*, std::optional<double> S::*,
+                 std::vector<std::int32_t> S::*, sim::KernelKind S::*, WeightFormat S::*,
                  ReplicaChoice S::*, Communicator S::*, Handshake S::*, OnFailure S::*,
                  sim::Noise S::*, NixlPath S::*, HostCollectives S::*, sim::Port S::*, Word<S>,
                  FreeText, FigureSources, ReadByHand>;
@@ -83,6 +86,19 @@ using RoutingKinds =
 using DriftKinds = std::tuple<Kind<sim::NoDrift>, Kind<sim::WalkDrift>, Kind<sim::SwitchDrift>,
                               Kind<sim::BurstDrift>>;
 [[nodiscard]] DriftKinds drift_kinds();
+
+[[nodiscard]] Fields<sim::Program> program_fields();
+[[nodiscard]] Fields<sim::HostThread> host_thread_fields();
+/// Keys of `run` beside a program.
+[[nodiscard]] Fields<sim::RunOptions> program_run_fields();
+
+/// The operations of a host thread; each is a mapping from its name to its keys.
+using OperationKinds =
+    std::tuple<Kind<sim::LaunchOp>, Kind<sim::CopyOp>, Kind<sim::RecordOp>, Kind<sim::WaitOp>,
+               Kind<sim::SyncOp>, Kind<sim::LockOp>, Kind<sim::UnlockOp>, Kind<sim::SetOp>,
+               Kind<sim::AwaitOp>, Kind<sim::BarrierOp>, Kind<sim::SendOp>, Kind<sim::RecvOp>,
+               Kind<sim::SleepOp>, Kind<sim::RepeatOp>>;
+[[nodiscard]] OperationKinds operation_kinds();
 
 /// Keys of one entry in `parallel.scale`.
 [[nodiscard]] Fields<ScaleEvent> scale_fields();

@@ -73,6 +73,12 @@ constexpr std::array kEngineFields = std::to_array<Field<EngineOptions>>({
     {.key = "nixl",
      .member = &EngineOptions::nixl,
      .help = "Whether NIXL is installed; the communicator is then nixl by default."},
+    {.key = "moe_sms",
+     .member = &EngineOptions::moe_sms,
+     .range = {.min = 1, .max = 1 << 12},
+     .default_help = "all",
+     .help =
+         "SMs that a cooperative expert kernel takes. NCCL can run beside it only on the rest."},
     {.key = "nixl_path",
      .member = &EngineOptions::nixl_path,
      .help =

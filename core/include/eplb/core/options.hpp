@@ -96,6 +96,8 @@ struct EngineOptions {
   std::string moe_backend = "deep_gemm_mega_moe";  ///< vLLM's MoE backend, by name.
   std::string nccl_max_ctas = {};                  ///< The user's NCCL_MAX_CTAS; empty if not set.
   bool nixl = false;                               ///< Whether NIXL is installed.
+  /// SMs that a cooperative expert kernel takes; none: all.
+  std::optional<std::int32_t> moe_sms = std::nullopt;
   NixlPath nixl_path = NixlPath::kAuto;
   HostCollectives host_collectives = HostCollectives::kSharedMemory;
 };

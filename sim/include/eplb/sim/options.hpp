@@ -11,6 +11,15 @@
 
 namespace eplb::sim {
 
+/// What an SM of a GPU can hold at once, and how many there are.
+struct ProcessorOptions {
+  std::int32_t sm_count = 132;
+  std::int32_t ctas_per_sm = 32;
+  std::int32_t threads_per_sm = 2048;
+  std::int32_t registers_per_sm = 65536;
+  std::int32_t shared_memory_per_sm_kb = 228;
+};
+
 /// Figures of a machine (configs/hardware). GB are decimal.
 struct HardwareOptions {
   std::string device;  ///< What the figures are of, as a driver names it.
@@ -67,6 +76,13 @@ struct HardwareOptions {
   double control_hop_us = 15;            ///< A control message between hosts.
   double control_hop_in_node_us = 1;
   double map_publish_us = 2;  ///< A map's way to the device.
+
+  // What kernels of a program (sim/program) compete for.
+  std::int32_t sm_count = 132;
+  std::int32_t ctas_per_sm = 32;
+  std::int32_t threads_per_sm = 2048;
+  std::int32_t registers_per_sm = 65536;
+  std::int32_t shared_memory_per_sm_kb = 228;
 };
 
 /// Read and write together; as stated, else what streaming weights reach.

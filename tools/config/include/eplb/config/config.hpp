@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -10,6 +11,7 @@
 
 #include "eplb/config/diagnostic.hpp"
 #include "eplb/sim/options.hpp"
+#include "eplb/sim/program/program.hpp"
 
 namespace eplb::config {
 
@@ -28,7 +30,10 @@ struct LoadOptions {
 };
 
 struct ResolvedConfig {
+  /// Of a serving run. Beside a program only its hardware and seed are set.
   sim::Scenario scenario;
+  /// What is run instead of the scenario, where the configuration has one.
+  std::optional<sim::Program> program = std::nullopt;
   std::vector<std::string> notes;  ///< Legal, but perhaps not what was meant: a sentence each.
   /// The whole configuration: defaults filled in, model and hardware expanded, keys in the order of
   /// the schema. Loading it from the same directory gives the same text and digest.
