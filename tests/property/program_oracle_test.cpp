@@ -14,8 +14,8 @@
 namespace eplb::sim {
 namespace {
 
-constexpr int kPrograms = 1500;
-constexpr std::int64_t kStatesMax = 20000;
+constexpr int kPrograms = 250;
+constexpr std::int64_t kStatesMax = 3000;
 
 /// What may stand in a program of one kind.
 enum class Family { kKernels, kThreads, kSharedQueues };
@@ -121,6 +121,15 @@ class Generator {
   RandomStream random_;
 };
 
+std::string story(const std::vector<Wait>& waits) {
+  std::string text;
+  for (const Wait& wait : waits) {
+    text += "\n  rank " + std::to_string(wait.rank) + ": " + wait.operation + " [" + wait.holds +
+            "] waits for " + wait.waits_for;
+  }
+  return text;
+}
+
 struct Tally {
   int complete = 0;
   int can_hang = 0;
@@ -134,6 +143,7 @@ Tally judge(Family family, std::uint64_t first_seed) {
   for (int index = 0; index < kPrograms; ++index) {
     const std::uint64_t seed = first_seed + static_cast<std::uint64_t>(index);
     INFO(eplb::test::replay_hint(seed));
+    CAPTURE(seed);
     Program program = Generator(seed).draw(family);
     if (!problems_of(program).empty()) {
       continue;
@@ -146,7 +156,7 @@ Tally judge(Family family, std::uint64_t first_seed) {
       continue;
     }
     CHECK_MESSAGE((!timed || oracle.can_hang), "a run hung in an order that the search missed");
-    CHECK_MESSAGE((!oracle.can_hang || reported), "a hang that no hazard tells of");
+    CHECK_MESSAGE((!oracle.can_hang || reported), "no hazard tells of" << story(oracle.explanation));
     ++tally.complete;
     tally.can_hang += oracle.can_hang ? 1 : 0;
     tally.timed_hangs += timed ? 1 : 0;

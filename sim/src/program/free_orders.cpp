@@ -131,21 +131,31 @@ std::vector<std::int32_t> MayGraph::rivals_of(std::int32_t device) const {
 }
 
 bool MayGraph::fits_beside(std::int32_t device, const std::vector<std::int32_t>& rivals) const {
-  // A stream has at most one kernel on the SMs: the one with the most CTAs stands for it.
+  // A stream has at most one kernel on the SMs: the one with the most CTAs stands for it, and in
+  // its turn each other, since fewer CTAs may need more of something.
   std::map<std::int32_t, std::int32_t> largest;
   for (const std::int32_t rival : rivals) {
-    const std::int32_t stream = instruction_of(devices_[at(rival)]).stream;
-    const auto known = largest.emplace(stream, rival).first;
+    const auto known = largest.emplace(instruction_of(devices_[at(rival)]).stream, rival).first;
     if (kernel_of(rival)->ctas > kernel_of(known->second)->ctas) {
       known->second = rival;
     }
   }
+  return std::ranges::all_of(rivals, [&](std::int32_t rival) {
+    std::map<std::int32_t, std::int32_t> present = largest;
+    present[instruction_of(devices_[at(rival)]).stream] = rival;
+    return fits_after(device, present);
+  });
+}
+
+bool MayGraph::fits_after(std::int32_t device,
+                          const std::map<std::int32_t, std::int32_t>& present) const {
+  // Where CTAs come to lie depends on who came first.
   SmPool upward(program_.processor);
   SmPool downward(program_.processor);
-  for (auto one = largest.begin(); one != largest.end(); ++one) {
+  for (auto one = present.begin(); one != present.end(); ++one) {
     upward.place(kernel_of(one->second)->demand, kernel_of(one->second)->ctas);
   }
-  for (auto one = largest.rbegin(); one != largest.rend(); ++one) {
+  for (auto one = present.rbegin(); one != present.rend(); ++one) {
     downward.place(kernel_of(one->second)->demand, kernel_of(one->second)->ctas);
   }
   const Kernel& kernel = *kernel_of(device);

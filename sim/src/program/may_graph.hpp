@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -84,6 +85,9 @@ class MayGraph {
   [[nodiscard]] bool can_be_in_the_way(std::int32_t other, std::int32_t device) const;
   [[nodiscard]] std::vector<std::int32_t> rivals_of(std::int32_t device) const;
   [[nodiscard]] bool fits_beside(std::int32_t device, const std::vector<std::int32_t>& rivals) const;
+  /// Whether it fits when of each stream (key) this device item is on the SMs.
+  [[nodiscard]] bool fits_after(std::int32_t device,
+                                const std::map<std::int32_t, std::int32_t>& present) const;
 
   [[nodiscard]] Hazard hazard_of(const std::vector<std::int32_t>& circle) const;
   [[nodiscard]] const Edge& edge(std::int32_t from, std::int32_t to) const;
