@@ -20,8 +20,9 @@ constexpr std::string_view kDeepEpLowLatency = "deepep_low_latency";
 constexpr std::int32_t kExpertSmemKb = 200;
 constexpr std::int32_t kExpertThreads = 512;
 
-/// NCCL's CTAs, and how many there are without a cap. Assumed: NCCL chooses by topology.
-constexpr std::int32_t kNcclSmemKb = 64;
+/// NCCL's CTAs, each on an SM of its own, and how many there are without a cap. Assumed, on the
+/// safe side: NCCL chooses by topology, and no document says what its CTAs hold.
+constexpr std::int32_t kNcclSmemKb = 128;
 constexpr std::int32_t kNcclThreads = 512;
 constexpr std::int32_t kNcclCtas = 32;
 

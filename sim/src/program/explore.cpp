@@ -26,7 +26,8 @@ class Explorer {
     lone_.assign(program.threads.size(), true);
     for (std::size_t one = 0; one < program.threads.size(); ++one) {
       for (std::size_t other = 0; other < program.threads.size(); ++other) {
-        const bool shares = one != other && program.threads[one].rank == program.threads[other].rank;
+        const bool shares =
+            one != other && program.threads[one].rank == program.threads[other].rank;
         lone_[one] = lone_[one] && !shares;
       }
     }

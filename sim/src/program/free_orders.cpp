@@ -40,14 +40,15 @@ void MayGraph::add_group_orders() {
                !needs(devices_[at(one)].host, devices_[at(device)].host);
       });
       if (other != devices.end()) {
-        found_.push_back({.kind = "order",
-                          .explanation = {{.rank = devices_[at(one)].rank,
-                                           .operation = text_of(node(one, Role::kStart)),
-                                           .holds = "",
-                                           .waits_for = "its peers, which it meets or misses "
-                                                        "depending on which thread launches first"}},
-                          .advice = "Launch what belongs to one group from one thread, or give "
-                                    "each thread a group of its own."});
+        found_.push_back(
+            {.kind = "order",
+             .explanation = {{.rank = devices_[at(one)].rank,
+                              .operation = text_of(node(one, Role::kStart)),
+                              .holds = "",
+                              .waits_for = "its peers, which it meets or misses "
+                                           "depending on which thread launches first"}},
+             .advice = "Launch what belongs to one group from one thread, or give "
+                       "each thread a group of its own."});
         break;
       }
     }
@@ -79,8 +80,8 @@ void MayGraph::add_mutexes() {
       }
       const bool is_earlier = needs(lock, other);
       const std::int32_t before = hosts_[at(other)].before;
-      const bool is_over = unlock != kNone && before != kNone &&
-                           (before == unlock || needs(before, unlock));
+      const bool is_over =
+          unlock != kNone && before != kNone && (before == unlock || needs(before, unlock));
       if (is_earlier || is_over) {
         continue;
       }

@@ -102,8 +102,8 @@ void MayGraph::unroll_thread(std::int32_t thread, std::int64_t rounds_max) {
   for (std::int32_t next = 0; at(next) < compiled.code.size();) {
     const Instruction& instruction = compiled.code[at(next)];
     if (instruction.code == Code::kRepeat) {
-      const std::int64_t times = instruction.times == kForever ? kRoundsOfForever
-                                                               : instruction.times;
+      const std::int64_t times =
+          instruction.times == kForever ? kRoundsOfForever : instruction.times;
       next = times == 0 ? instruction.jump : next + 1;
       if (times > 0) {
         rounds.push_back(std::min(times, rounds_max));
@@ -123,8 +123,7 @@ void MayGraph::unroll_thread(std::int32_t thread, std::int64_t rounds_max) {
     if (is_device_code(instruction.code)) {
       const std::int32_t queue = program_.streams[at(instruction.stream)].queue;
       const auto device = static_cast<std::int32_t>(devices_.size());
-      DeviceItem item{
-          .host = host, .thread = thread, .rank = compiled.rank, .instruction = next};
+      DeviceItem item{.host = host, .thread = thread, .rank = compiled.rank, .instruction = next};
       const auto stream_end = stream_ends.find(instruction.stream);
       const auto queue_end = queue_ends.find(queue);
       item.stream_before = stream_end == stream_ends.end() ? kNone : stream_end->second;
@@ -292,14 +291,13 @@ void MayGraph::add_barriers() {
         const bool is_paired = in_one_thread(own) && in_one_thread(theirs);
         for (std::size_t index = 0; index < own.size() && other != rank; ++index) {
           if (index >= theirs.size() && !is_cut_) {
-            found_.push_back(
-                {.kind = "never",
-                 .explanation = {{.rank = rank,
-                                  .operation = text_of(own[index]),
-                                  .holds = "",
-                                  .waits_for = fmt::format("rank {}, which comes less often",
-                                                           other)}},
-                 .advice = advice_for({WaitReason::kBarrier})});
+            found_.push_back({.kind = "never",
+                              .explanation = {{.rank = rank,
+                                               .operation = text_of(own[index]),
+                                               .holds = "",
+                                               .waits_for = fmt::format(
+                                                   "rank {}, which comes less often", other)}},
+                              .advice = advice_for({WaitReason::kBarrier})});
           }
           for (std::size_t peer = 0; peer < theirs.size(); ++peer) {
             const std::int32_t arrival = hosts_[at(theirs[peer])].before;

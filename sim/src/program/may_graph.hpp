@@ -84,7 +84,8 @@ class MayGraph {
   /// `other` can have begun and not ended while `device` has not started in full.
   [[nodiscard]] bool can_be_in_the_way(std::int32_t other, std::int32_t device) const;
   [[nodiscard]] std::vector<std::int32_t> rivals_of(std::int32_t device) const;
-  [[nodiscard]] bool fits_beside(std::int32_t device, const std::vector<std::int32_t>& rivals) const;
+  [[nodiscard]] bool fits_beside(std::int32_t device,
+                                 const std::vector<std::int32_t>& rivals) const;
   /// Whether it fits when of each stream (key) this device item is on the SMs.
   [[nodiscard]] bool fits_after(std::int32_t device,
                                 const std::map<std::int32_t, std::int32_t>& present) const;

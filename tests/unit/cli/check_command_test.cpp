@@ -61,8 +61,10 @@ TEST_CASE("check says what follows: the communicator, the landing rows and the c
         std::string::npos);
   CHECK(out({"eplb.use_async=false", "eplb.communicator=pynccl"})
             .find("# communicator pynccl; 5 landing rows a rank, 0.001 GB\n"
-                  "# NCCL_MAX_CTAS=8, or NCCL and the engine's kernels can lock up\nmodel:") !=
-        std::string::npos);
+                  "# NCCL_MAX_CTAS=8, or NCCL and the engine's kernels can lock up\n"
+                  "# hazard (order): could hang on another schedule\n") != std::string::npos);
+  CHECK(out({"eplb.use_async=false", "eplb.communicator=pynccl", "engine.moe_sms=124"})
+            .find("can lock up\nmodel:") != std::string::npos);
   const std::string without = out({"eplb.enabled=false"});
   CHECK(without.find("# communicator") == std::string::npos);
   CHECK(without.find("landing rows") == std::string::npos);
