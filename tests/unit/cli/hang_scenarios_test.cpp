@@ -68,10 +68,18 @@ const std::map<std::string, Expected>& expected_hangs() {
          {0, "all-to-all", "room on the SMs that kernel NCCL"}}}},
       {"large-batch-of-sends",
        {"deadlock",
-        {{0, "plan-0", "rank 1"}, {1, "plan-2", "plan-1"}, {1, "plan-1", "plan-0"},
-         {1, "plan-0", "rank 2"}, {2, "plan-2", "plan-1"}, {2, "plan-1", "plan-0"},
-         {2, "plan-0", "rank 3"}, {3, "plan-2", "plan-1"}, {3, "plan-1", "plan-0"},
-         {3, "plan-0", "rank 0"}, {0, "plan-2", "plan-1"}, {0, "plan-1", "plan-0"}}}},
+        {{0, "plan-0", "rank 1"},
+         {1, "plan-2", "plan-1"},
+         {1, "plan-1", "plan-0"},
+         {1, "plan-0", "rank 2"},
+         {2, "plan-2", "plan-1"},
+         {2, "plan-1", "plan-0"},
+         {2, "plan-0", "rank 3"},
+         {3, "plan-2", "plan-1"},
+         {3, "plan-1", "plan-0"},
+         {3, "plan-0", "rank 0"},
+         {0, "plan-2", "plan-1"},
+         {0, "plan-1", "plan-0"}}}},
       {"signal-pad-of-two-streams",
        {"deadlock",
         {{0, "all-reduce-first", "rank 1"},
@@ -133,9 +141,8 @@ std::set<std::string> names_in_folder() {
 }
 
 Json run_json(const std::string& name, int exit_code) {
-  const test::Outcome outcome =
-      test::run_eplb({"sim", kFolder + name + ".yaml", "--configs", EPLB_SOURCE_DIR "/configs",
-                      "--json", "-"});
+  const test::Outcome outcome = test::run_eplb(
+      {"sim", kFolder + name + ".yaml", "--configs", EPLB_SOURCE_DIR "/configs", "--json", "-"});
   CHECK(outcome.err == "");
   REQUIRE(outcome.code == exit_code);
   return Json::parse(outcome.out);
@@ -143,7 +150,8 @@ Json run_json(const std::string& name, int exit_code) {
 
 sim::Program program_of(const std::string& name) {
   const config::LoadResult loaded = config::load_config(
-      kFolder + name + ".yaml", {.config_dirs = {EPLB_SOURCE_DIR "/configs"}});
+      kFolder + name + ".yaml",
+      {.config_dirs = {EPLB_SOURCE_DIR "/configs"}, .overrides = {}, .policy_names = {}});
   REQUIRE(loaded.has_value());
   return *loaded->program;
 }

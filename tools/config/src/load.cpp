@@ -33,8 +33,7 @@ constexpr std::string_view kProgram = "program";
 
 constexpr auto kSections = std::to_array<std::string_view>(
     {kModel, kHardware, "parallel", "engine", "serving", "workload", "eplb", "run"});
-constexpr auto kProgramSections =
-    std::to_array<std::string_view>({kHardware, kProgram, "run"});
+constexpr auto kProgramSections = std::to_array<std::string_view>({kHardware, kProgram, "run"});
 
 /// Completes the tree: files are included and overrides applied. An override below `model` or
 /// `hardware` has to wait for the file, whichever override named that. Returns the draft models.
@@ -128,8 +127,8 @@ ResolvedConfig resolve_program(const Yaml& yaml, Reading& reading) {
   ResolvedConfig resolved;
   resolved.scenario.hardware = read_fields<sim::HardwareOptions>(
       included_section(root, kHardware, reading), hardware_fields(), reading);
-  resolved.scenario.run = read_fields<sim::RunOptions>(subsection(root, "run", reading),
-                                                       program_run_fields(), reading);
+  resolved.scenario.run =
+      read_fields<sim::RunOptions>(subsection(root, "run", reading), program_run_fields(), reading);
   resolved.program =
       read_program(subsection(root, kProgram, reading), resolved.scenario.hardware, reading);
   resolved.canonical_yaml = canonical_yaml(*resolved.program, resolved.scenario);
@@ -167,7 +166,8 @@ LoadResult load_config_text(const ConfigText& config, const LoadOptions& options
   }
   if (root->kind != YamlKind::kMapping) {
     reading.reject(root->at, "",
-                   "must be a mapping of " + join(kSections) + ", or of " + join(kProgramSections) + ", got " + describe(*root));
+                   "must be a mapping of " + join(kSections) + ", or of " + join(kProgramSections) +
+                       ", got " + describe(*root));
     return tl::unexpected(reading.diagnostics());
   }
   const std::vector<Yaml> drafts = complete(*root, options, reading);
