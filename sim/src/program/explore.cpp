@@ -25,11 +25,8 @@ class Explorer {
   explicit Explorer(const CompiledProgram& program) {
     lone_.assign(program.threads.size(), true);
     for (std::size_t one = 0; one < program.threads.size(); ++one) {
-      for (std::size_t other = 0; other < program.threads.size(); ++other) {
-        const bool shares =
-            one != other && program.threads[one].rank == program.threads[other].rank;
-        lone_[one] = lone_[one] && !shares;
-      }
+      const std::int32_t rank = program.threads[one].rank;
+      lone_[one] = std::ranges::count(program.threads, rank, &CompiledThread::rank) == 1;
     }
     push(Execution(program));
   }

@@ -149,9 +149,9 @@ Json run_json(const std::string& name, int exit_code) {
 }
 
 sim::Program program_of(const std::string& name) {
-  config::LoadOptions options;
-  options.config_dirs = {EPLB_SOURCE_DIR "/configs"};
-  const config::LoadResult loaded = config::load_config(kFolder + name + ".yaml", options);
+  const config::LoadResult loaded = config::load_config(
+      kFolder + name + ".yaml",
+      {.config_dirs = {EPLB_SOURCE_DIR "/configs"}, .overrides = {}, .policy_names = {}});
   REQUIRE(loaded.has_value());
   return *loaded->program;
 }

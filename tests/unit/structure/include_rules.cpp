@@ -41,8 +41,8 @@ std::vector<FolderRule> folder_rules() {
   // Of the other libraries, the readers of files know the structs that they fill and no more.
   const IncludeList readers =
       joined({values,
-              {"eplb/placement/options.hpp", "eplb/sim/options.hpp", "eplb/gpu/options.hpp",
-               "eplb/formats/", "yaml-cpp/", "nlohmann/", "zip.h"}});
+              {"eplb/placement/options.hpp", "eplb/sim/options.hpp", "eplb/sim/program/program.hpp",
+               "eplb/gpu/options.hpp", "eplb/formats/", "yaml-cpp/", "nlohmann/", "zip.h"}});
   return {
       {.folder = "core/",
        .allowed = joined({values, {"boost/random/", "xxhash.h"}}),
