@@ -164,10 +164,10 @@ TEST_CASE("a gang that others never let in is found as a stall") {
                                                           {SyncOp{.stream = "b"}},
                                                           {kernel("b", KernelKind::kPlain, 1, 20)},
                                                           {SyncOp{.stream = "a"}}}}}};
-  Program program = program_of({thread(0, "busy", busy),
-                                thread(0, "late", {{SleepOp{50}},
-                                                   {kernel("c", KernelKind::kGang, 2, 5)},
-                                                   {SyncOp{.stream = "c"}}})});
+  Program program = program_of(
+      {thread(0, "busy", busy),
+       thread(0, "late",
+              {{SleepOp{50}}, {kernel("c", KernelKind::kGang, 2, 5)}, {SyncOp{.stream = "c"}}})});
   program.watchdog_ms = 1;
   program.run_ms = 5;
   const ProgramResult result = *run_program(program, 1);

@@ -32,7 +32,7 @@ constexpr IncludeKind kMachine = {.noun = kHardware, .folder = "hardware", .has_
 constexpr std::string_view kProgram = "program";
 
 constexpr auto kSections = std::to_array<std::string_view>(
-    {kModel, kHardware, "parallel", "engine", "serving", "workload", "eplb", "run"});
+    {kModel, kHardware, "parallel", "engine", "serving", "workload", "eplb", "faults", "run"});
 constexpr auto kProgramSections = std::to_array<std::string_view>({kHardware, kProgram, "run"});
 
 /// Completes the tree: files are included and overrides applied. An override below `model` or

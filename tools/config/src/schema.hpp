@@ -41,7 +41,8 @@ using Member = std::variant<bool S::*, std::int32_t S::*, std::int64_t S::*, std
                             std::optional<std::int64_t> S::*, std::optional<double> S::*,
                             std::vector<std::int32_t> S::*, sim::KernelKind S::*, WeightFormat S::*,
                             ReplicaChoice S::*, Communicator S::*, Handshake S::*, OnFailure S::*,
-                            sim::Noise S::*, Word<S>, FreeText, FigureSources, ReadByHand>;
+                            sim::Noise S::*, NixlPath S::*, HostCollectives S::*, sim::Port S::*,
+                            Word<S>, FreeText, FigureSources, ReadByHand>;
 
 /// One key of a struct: all that parsing it, printing it and documenting it needs.
 template <typename S>
