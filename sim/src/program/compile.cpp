@@ -145,14 +145,13 @@ class Compiler {
   }
 
   void add(const BarrierOp& barrier) {
-    code_.push_back({.code = Code::kBarrier,
-                     .object = meeting(out_.barriers, barrier.name, barrier.ranks)});
+    code_.push_back(
+        {.code = Code::kBarrier, .object = meeting(out_.barriers, barrier.name, barrier.ranks)});
   }
 
   void add(const SendOp& send) {
-    code_.push_back({.code = Code::kSend,
-                     .object = channel(rank_, send.to, send.tag),
-                     .is_lost = send.lost});
+    code_.push_back(
+        {.code = Code::kSend, .object = channel(rank_, send.to, send.tag), .is_lost = send.lost});
   }
 
   void add(const RecvOp& recv) {

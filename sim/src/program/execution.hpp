@@ -68,13 +68,18 @@ class Execution {
   };
 
   [[nodiscard]] const CompiledProgram& program() const { return *program_; }
+
   [[nodiscard]] const std::vector<ThreadState>& threads() const { return threads_; }
+
   [[nodiscard]] const DeviceOp& op(std::int32_t index) const {
     return ops_[static_cast<std::size_t>(index)];
   }
+
   [[nodiscard]] std::size_t op_count() const { return ops_.size(); }
+
   /// Operations that are not done, in the order of their issue.
   [[nodiscard]] const std::vector<std::int32_t>& live_ops() const { return live_; }
+
   [[nodiscard]] const Instruction& instruction_of(const DeviceOp& op) const;
   [[nodiscard]] const Kernel* kernel_of(const DeviceOp& op) const;  ///< Null if it is none.
   [[nodiscard]] std::int32_t queue_of(const DeviceOp& op) const;
@@ -102,9 +107,11 @@ class Execution {
   [[nodiscard]] bool is_done(std::int32_t op) const {
     return op == kNone || ops_[static_cast<std::size_t>(op)].state == DeviceState::kDone;
   }
+
   [[nodiscard]] const std::vector<std::int32_t>& queue(std::int32_t queue) const {
     return queues_[static_cast<std::size_t>(queue)];
   }
+
   /// Whether an earlier gang that waits for room keeps the kernel `op` out; that gang, or kNone.
   [[nodiscard]] std::int32_t barring_gang(std::int32_t op) const;
   /// A running kernel that holds what `op` needs alone, or kNone.
@@ -112,12 +119,15 @@ class Execution {
   /// All but room is there for it to start.
   [[nodiscard]] bool is_ready(std::int32_t op) const;
   [[nodiscard]] bool fits(std::int32_t op, const SmPool& pool) const;
+
   [[nodiscard]] const SmPool& pool(std::int32_t rank) const {
     return pools_[static_cast<std::size_t>(rank)];
   }
+
   [[nodiscard]] std::int32_t mutex_holder(std::int32_t mutex) const {
     return mutex_holders_[static_cast<std::size_t>(mutex)];
   }
+
   /// The operation of `rank` in the same meeting as `op`, or kNone if it is not issued yet.
   [[nodiscard]] std::int32_t peer(const DeviceOp& op, std::int32_t rank) const;
   [[nodiscard]] std::int64_t arrivals(std::int32_t barrier, std::int32_t rank) const;
@@ -126,6 +136,9 @@ class Execution {
   void add_to(Digest& digest) const;
 
  private:
+  /// An operation is told by its thread and ordinal: its index depends on the order of issue.
+  void add_op_name(std::int32_t op, Digest& digest) const;
+  void add_live_ops(Digest& digest) const;
   void take_host(std::int32_t thread);
   void issue(std::int32_t thread, const Instruction& instruction);
   void advance(std::int32_t thread);
@@ -145,7 +158,7 @@ class Execution {
   std::vector<std::int32_t> mutex_holders_;
   std::vector<std::int64_t> flags_;
   std::vector<std::int64_t> messages_;
-  std::vector<std::vector<std::int64_t>> arrivals_;                 ///< [barrier][rank]
+  std::vector<std::vector<std::int64_t>> arrivals_;                ///< [barrier][rank]
   std::vector<std::vector<std::vector<std::int32_t>>> group_ops_;  ///< [group][rank][n]
 };
 

@@ -104,11 +104,11 @@ bool WaitGraph::is_lost(std::int32_t thread) const {
 }
 
 Wait WaitGraph::wait_of(std::int32_t node, const WaitClause& clause, std::int32_t target) const {
-  return {.rank = rank_of(node),
-          .operation = name_of(node),
-          .holds = holds_of(node),
-          .waits_for =
-              target == kNone ? vain_text(node, clause) : target_text(node, clause, target)};
+  return {
+      .rank = rank_of(node),
+      .operation = name_of(node),
+      .holds = holds_of(node),
+      .waits_for = target == kNone ? vain_text(node, clause) : target_text(node, clause, target)};
 }
 
 std::string WaitGraph::name_of(std::int32_t node) const {
@@ -119,8 +119,7 @@ std::string WaitGraph::name_of(std::int32_t node) const {
   const std::string& name = program.threads[at(node)].name;
   return execution_.has_ended(node)
              ? fmt::format("thread {}", name)
-             : fmt::format("thread {} ({})", name,
-                           host_op_text(program, execution_.next_of(node)));
+             : fmt::format("thread {} ({})", name, host_op_text(program, execution_.next_of(node)));
 }
 
 std::string WaitGraph::holds_of(std::int32_t node) const {
@@ -168,9 +167,7 @@ std::string WaitGraph::target_text(std::int32_t node, const WaitClause& clause,
     case WaitReason::kExclusive:
       return fmt::format(
           "{}, which {} holds",
-          program
-              .exclusives[at(execution_.kernel_of(execution_.op(op_of(node)))->exclusive)]
-              .name,
+          program.exclusives[at(execution_.kernel_of(execution_.op(op_of(node)))->exclusive)].name,
           name);
     case WaitReason::kSync:
       return name + " to end";

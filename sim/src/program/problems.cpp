@@ -53,7 +53,8 @@ class Inspector {
 
   void check_rank(std::int32_t rank, std::string_view key) {
     if (rank < 0 || rank >= program_.ranks) {
-      complain(fmt::format("{} must be a rank from 0 to {}, got {}", key, program_.ranks - 1, rank));
+      complain(
+          fmt::format("{} must be a rank from 0 to {}, got {}", key, program_.ranks - 1, rank));
     }
   }
 

@@ -24,9 +24,8 @@ std::vector<std::int32_t> components_of(const std::vector<std::vector<std::int32
     }
   }
   std::vector<std::int32_t> components(successors.size(), 0);
-  boost::strong_components(
-      graph, boost::make_iterator_property_map(components.begin(),
-                                               boost::get(boost::vertex_index, graph)));
+  boost::strong_components(graph, boost::make_iterator_property_map(
+                                      components.begin(), boost::get(boost::vertex_index, graph)));
   return components;
 }
 

@@ -97,9 +97,8 @@ void WaitGraph::add_thread(std::int32_t thread) {
     clauses.push_back({.reason = WaitReason::kFlag, .targets = others_that(rank, Code::kSet)});
   } else if (next.code == Code::kRecv) {
     const std::int32_t from = program.channels[at(next.object)].from;
-    clauses.push_back({.reason = WaitReason::kMessage,
-                       .targets = others_that(from, Code::kSend),
-                       .rank = from});
+    clauses.push_back(
+        {.reason = WaitReason::kMessage, .targets = others_that(from, Code::kSend), .rank = from});
   } else if (next.code == Code::kBarrier) {
     for (const std::int32_t rank : program.barriers[at(next.object)].ranks) {
       if (execution_.arrivals(next.object, rank) < state.arrival) {
@@ -203,10 +202,10 @@ void WaitGraph::reduce() {
   for (bool changed = true; changed;) {
     changed = false;
     for (std::int32_t node = 0; at(node) < clauses_.size(); ++node) {
-      const bool goes_on =
-          stuck_[at(node)] && std::ranges::all_of(clauses_[at(node)], [&](const WaitClause& clause) {
-            return is_met(node, clause);
-          });
+      const bool goes_on = stuck_[at(node)] &&
+                           std::ranges::all_of(clauses_[at(node)], [&](const WaitClause& clause) {
+                             return is_met(node, clause);
+                           });
       if (goes_on) {
         stuck_[at(node)] = false;
         changed = true;

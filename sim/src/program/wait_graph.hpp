@@ -42,6 +42,7 @@ class WaitGraph {
   /// Nodes that can never go on, by graph reduction: whatever can end is assumed to end, which
   /// frees what it holds, until nothing more can.
   [[nodiscard]] const std::vector<bool>& stuck() const { return stuck_; }
+
   [[nodiscard]] bool has_stuck() const;
 
   /// A shortest circle among the stuck, or what waits in vain first and then what waits for it.

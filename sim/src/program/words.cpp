@@ -83,8 +83,7 @@ std::string host_op_text(const CompiledProgram& program, const Instruction& inst
       return fmt::format("sends {} to rank {}", item(program.channels, instruction.object).tag,
                          item(program.channels, instruction.object).to);
     case Code::kRecv:
-      return fmt::format("receives {} from rank {}",
-                         item(program.channels, instruction.object).tag,
+      return fmt::format("receives {} from rank {}", item(program.channels, instruction.object).tag,
                          item(program.channels, instruction.object).from);
     case Code::kSleep:
       return "sleeps";
@@ -98,12 +97,14 @@ std::string advice_for(const std::vector<WaitReason>& reasons) {
     return std::ranges::find(reasons, reason) != reasons.end();
   };
   if (has(WaitReason::kGang)) {
-    return "Order kernels after the gang by an event on every rank, or leave them room beside it; a "
+    return "Order kernels after the gang by an event on every rank, or leave them room beside it; "
+           "a "
            "gang that waits can hold up what comes after it.";
   }
   if (has(WaitReason::kRoom)) {
     return "Start the kernels in the same order on all ranks (one stream, or an event between "
-           "them), or let all of them fit on the SMs together (a smaller gang, fewer NCCL CTAs), or "
+           "them), or let all of them fit on the SMs together (a smaller gang, fewer NCCL CTAs), "
+           "or "
            "move the data with copy engines and CPU barriers, which hold no SM.";
   }
   if (has(WaitReason::kExclusive)) {
@@ -111,7 +112,8 @@ std::string advice_for(const std::vector<WaitReason>& reasons) {
            "same order on all ranks (one stream, or an event between them).";
   }
   if (has(WaitReason::kMutex)) {
-    return "Take locks in the same order everywhere, and hold none while waiting for a GPU, a flag, "
+    return "Take locks in the same order everywhere, and hold none while waiting for a GPU, a "
+           "flag, "
            "a barrier or another rank.";
   }
   if (has(WaitReason::kQueue)) {

@@ -67,8 +67,7 @@ TEST_CASE("CTAs go to the emptiest SM, and come back") {
 
 TEST_CASE("a plain kernel's CTAs come as room allows, a gang waits for all of it") {
   // Five CTAs on two SMs are three waves of 10 us, after the host's first microsecond.
-  CHECK(end_us(program_of(
-            {thread(0, "t", {{kernel("s", KernelKind::kPlain, 5, 10)}})})) == 1 + 30);
+  CHECK(end_us(program_of({thread(0, "t", {{kernel("s", KernelKind::kPlain, 5, 10)}})})) == 1 + 30);
   // One SM is taken till 11; the gang of two comes then.
   CHECK(end_us(program_of({thread(0, "t",
                                   {{kernel("a", KernelKind::kPlain, 1, 10)},
@@ -116,9 +115,9 @@ TEST_CASE("streams that share a hardware queue wait for each other") {
 
 TEST_CASE("copies take their bytes over the engine's rate, and no SM") {
   // 1 MB at 100 GB/s is 10 us, and 2 us to start, from 1 us on.
-  CHECK(end_us(program_of({thread(0, "t",
-                                  {{CopyOp{.stream = "c", .bytes = 1'000'000}},
-                                   {SyncOp{.stream = "c"}}})})) == 1 + 12);
+  CHECK(end_us(program_of({thread(
+            0, "t", {{CopyOp{.stream = "c", .bytes = 1'000'000}}, {SyncOp{.stream = "c"}}})})) ==
+        1 + 12);
 }
 
 TEST_CASE("flags and messages count, so that none is lost") {
@@ -137,7 +136,7 @@ TEST_CASE("flags and messages count, so that none is lost") {
 }
 
 TEST_CASE("locks taken in two orders hang or not by chance, and are a hazard in any case") {
-  const auto locks = [](std::string first, std::string second, double late_us) {
+  const auto locks = [](const std::string& first, const std::string& second, double late_us) {
     return std::vector<Operation>{{SleepOp{late_us}}, {LockOp{first}},    {SleepOp{5}},
                                   {LockOp{second}},   {UnlockOp{second}}, {UnlockOp{first}}};
   };
@@ -165,10 +164,10 @@ TEST_CASE("a gang that others never let in is found as a stall") {
                                                           {SyncOp{.stream = "b"}},
                                                           {kernel("b", KernelKind::kPlain, 1, 20)},
                                                           {SyncOp{.stream = "a"}}}}}};
-  Program program = program_of({thread(0, "busy", busy),
-                                thread(0, "late", {{SleepOp{50}},
-                                                   {kernel("c", KernelKind::kGang, 2, 5)},
-                                                   {SyncOp{.stream = "c"}}})});
+  Program program = program_of(
+      {thread(0, "busy", busy),
+       thread(0, "late",
+              {{SleepOp{50}}, {kernel("c", KernelKind::kGang, 2, 5)}, {SyncOp{.stream = "c"}}})});
   program.watchdog_ms = 1;
   program.run_ms = 5;
   const ProgramResult result = *run_program(program, 1);
@@ -182,8 +181,7 @@ TEST_CASE("a gang that others never let in is found as a stall") {
 
 TEST_CASE("a launch too few is a missing peer") {
   const Operation meet{kernel("s", KernelKind::kRendezvous, 1, 5)};
-  const Program program =
-      program_of({thread(0, "a", {meet, meet}), thread(1, "b", {meet})}, 2);
+  const Program program = program_of({thread(0, "a", {meet, meet}), thread(1, "b", {meet})}, 2);
   const ProgramResult result = *run_program(program, 1);
   REQUIRE(result.hang.has_value());
   CHECK(result.hang->kind == HangKind::kMissingPeer);

@@ -108,8 +108,8 @@ void print_program(const ProgramReport& report, std::ostream& out) {
   out << fmt::format("eplb {} sim {}, seed {}, config {}\n", version(), report.config_file,
                      report.config.scenario.run.seed, hex(report.config.digest));
   out << fmt::format("program: {} host threads on {} ranks of {} with {} SMs\n\n",
-                     program.threads.size(), program.ranks,
-                     report.config.scenario.hardware.device, program.processor.sm_count);
+                     program.threads.size(), program.ranks, report.config.scenario.hardware.device,
+                     program.processor.sm_count);
   if (const auto& hang = report.result.hang; hang.has_value()) {
     out << fmt::format("HANG at {:.3f} ms, {}\n", static_cast<double>(hang->at_ns) * kMsPerNs,
                        headline(hang->kind));

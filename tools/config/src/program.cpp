@@ -44,13 +44,12 @@ class OperationReader {
 
  private:
   // NOLINTNEXTLINE(misc-no-recursion): as read_list.
-  void read_one(const std::string& key, const Yaml& item,
-                std::vector<sim::Operation>& operations) {
+  void read_one(const std::string& key, const Yaml& item, std::vector<sim::Operation>& operations) {
     const std::vector<std::string_view> names = operation_names();
     if (item.kind != YamlKind::kMapping || item.children.size() != 1) {
-      reading_.reject(item.at, key,
-                      "must be a mapping from one of " + join(names) +
-                          " to its keys, got " + describe(item));
+      reading_.reject(
+          item.at, key,
+          "must be a mapping from one of " + join(names) + " to its keys, got " + describe(item));
       return;
     }
     const Yaml& keys = item.children.front();
@@ -92,9 +91,9 @@ void report_problems(const sim::Program& program, const std::vector<WrittenAt>& 
                      const std::vector<Places>& places, Reading& reading) {
   for (const sim::ProgramProblem& problem : sim::problems_of(program)) {
     const auto thread = static_cast<std::size_t>(problem.thread);
-    const WrittenAt& where =
-        problem.operation < 0 ? threads[thread]
-                              : places[thread][static_cast<std::size_t>(problem.operation)];
+    const WrittenAt& where = problem.operation < 0
+                                 ? threads[thread]
+                                 : places[thread][static_cast<std::size_t>(problem.operation)];
     reading.reject(where.at, where.key, problem.message);
   }
 }

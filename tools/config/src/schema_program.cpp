@@ -23,8 +23,9 @@ constexpr std::array kProgramFields = std::to_array<Field<Program>>({
              "turn, and wait for each other."},
     {.key = "waiting_gang_blocks_later_kernels",
      .member = &Program::waiting_gang_blocks_later_kernels,
-     .help = "Whether a gang that waits for room keeps later kernels from the SMs that become free; "
-             "undocumented, so try both."},
+     .help =
+         "Whether a gang that waits for room keeps later kernels from the SMs that become free; "
+         "undocumented, so try both."},
     {.key = "host_operation_us",
      .member = &Program::host_operation_us,
      .unit = "us",
@@ -74,9 +75,8 @@ constexpr std::array kHostThreadFields = std::to_array<Field<sim::HostThread>>({
              "keys."},
 });
 
-constexpr Field<sim::RunOptions> kSeedField = {.key = "seed",
-                                               .member = &sim::RunOptions::seed,
-                                               .help = "Of the jitter."};
+constexpr Field<sim::RunOptions> kSeedField = {
+    .key = "seed", .member = &sim::RunOptions::seed, .help = "Of the jitter."};
 constexpr std::array kRunFields = {kSeedField};
 
 constexpr std::array kLaunchFields = std::to_array<Field<sim::LaunchOp>>({
@@ -184,16 +184,21 @@ constexpr std::array kSendFields = std::to_array<Field<sim::SendOp>>({
 });
 
 constexpr std::array kRecvFields = std::to_array<Field<sim::RecvOp>>({
-    {.key = "from", .member = &sim::RecvOp::from, .range = kRank, .required = true, .help = "Rank."},
+    {.key = "from",
+     .member = &sim::RecvOp::from,
+     .range = kRank,
+     .required = true,
+     .help = "Rank."},
     {.key = "tag", .member = &sim::RecvOp::tag, .help = "Of the message."},
 });
 
-constexpr std::array kSleepFields = std::to_array<Field<sim::SleepOp>>({{.key = "us",
-                                                                         .member = &sim::SleepOp::us,
-                                                                         .unit = "us",
-                                                                         .range = kMicroseconds,
-                                                                         .required = true,
-                                                                         .help = "How long."}});
+constexpr std::array kSleepFields =
+    std::to_array<Field<sim::SleepOp>>({{.key = "us",
+                                         .member = &sim::SleepOp::us,
+                                         .unit = "us",
+                                         .range = kMicroseconds,
+                                         .required = true,
+                                         .help = "How long."}});
 
 constexpr std::array kRepeatFields = std::to_array<Field<sim::RepeatOp>>({
     {.key = "times",
@@ -222,20 +227,21 @@ Fields<sim::RunOptions> program_run_fields() {
 }
 
 OperationKinds operation_kinds() {
-  return {{.name = "launch", .fields = kLaunchFields, .help = "Starts a kernel."},
-          {.name = "copy", .fields = kCopyFields, .help = "Copies with an engine, which needs no SM."},
-          {.name = "record", .fields = kRecordFields, .help = "Records an event in a stream."},
-          {.name = "wait", .fields = kWaitFields, .help = "Makes a stream wait for an event."},
-          {.name = "sync", .fields = kSyncFields, .help = "The thread waits for its GPU."},
-          {.name = "lock", .fields = kLockFields, .help = "Waits for a mutex and takes it."},
-          {.name = "unlock", .fields = kUnlockFields, .help = "Gives a mutex back."},
-          {.name = "set", .fields = kSetFields, .help = "Lets one await of a flag pass."},
-          {.name = "await", .fields = kAwaitFields, .help = "Waits for a flag and takes it down."},
-          {.name = "barrier", .fields = kBarrierFields, .help = "Waits on the CPU for other ranks."},
-          {.name = "send", .fields = kSendFields, .help = "Sends a message without waiting."},
-          {.name = "recv", .fields = kRecvFields, .help = "Waits for a message."},
-          {.name = "sleep", .fields = kSleepFields, .help = "Does something else."},
-          {.name = "repeat", .fields = kRepeatFields, .help = "Does some operations again."}};
+  return {
+      {.name = "launch", .fields = kLaunchFields, .help = "Starts a kernel."},
+      {.name = "copy", .fields = kCopyFields, .help = "Copies with an engine, which needs no SM."},
+      {.name = "record", .fields = kRecordFields, .help = "Records an event in a stream."},
+      {.name = "wait", .fields = kWaitFields, .help = "Makes a stream wait for an event."},
+      {.name = "sync", .fields = kSyncFields, .help = "The thread waits for its GPU."},
+      {.name = "lock", .fields = kLockFields, .help = "Waits for a mutex and takes it."},
+      {.name = "unlock", .fields = kUnlockFields, .help = "Gives a mutex back."},
+      {.name = "set", .fields = kSetFields, .help = "Lets one await of a flag pass."},
+      {.name = "await", .fields = kAwaitFields, .help = "Waits for a flag and takes it down."},
+      {.name = "barrier", .fields = kBarrierFields, .help = "Waits on the CPU for other ranks."},
+      {.name = "send", .fields = kSendFields, .help = "Sends a message without waiting."},
+      {.name = "recv", .fields = kRecvFields, .help = "Waits for a message."},
+      {.name = "sleep", .fields = kSleepFields, .help = "Does something else."},
+      {.name = "repeat", .fields = kRepeatFields, .help = "Does some operations again."}};
 }
 
 }  // namespace eplb::config
