@@ -370,22 +370,14 @@ bool Execution::is_finished() const {
   return live_.empty();
 }
 
-void Execution::add_to(Digest& digest) const {
-  // An operation is told by its thread and ordinal: its index depends on the order of issue.
-  const auto add_op = [&](std::int32_t op) {
-    digest.add(is_done(op) ? -1 : ops_[at(op)].thread);
-    digest.add(is_done(op) ? -1 : ops_[at(op)].ordinal);
-  };
-  for (const ThreadState& thread : threads_) {
-    digest.add(thread.next);
-    digest.add(thread.has_arrived ? 1 : 0);
-    digest.add(thread.arrival);
-    digest.add(thread.rounds);
-    for (const std::int32_t op : thread.awaited) {
-      add_op(op);
-    }
-  }
+void Execution::add_op_name(std::int32_t op, Digest& digest) const {
+  digest.add(is_done(op) ? -1 : ops_[at(op)].thread);
+  digest.add(is_done(op) ? -1 : ops_[at(op)].ordinal);
+}
+
+void Execution::add_live_ops(Digest& digest) const {
   std::vector<std::int32_t> ordered = live_;
+  // With gangs that block, who was issued first counts; otherwise it is no part of the state.
   if (!program_->waiting_gang_blocks_later_kernels) {
     std::ranges::sort(ordered, {}, [&](std::int32_t op) {
       return std::pair(ops_[at(op)].thread, ops_[at(op)].ordinal);
@@ -393,9 +385,9 @@ void Execution::add_to(Digest& digest) const {
   }
   for (const std::int32_t op : ordered) {
     const DeviceOp& one = ops_[at(op)];
-    add_op(op);
-    add_op(one.stream_before);
-    add_op(one.awaited);
+    add_op_name(op, digest);
+    add_op_name(one.stream_before, digest);
+    add_op_name(one.awaited, digest);
     digest.add(one.meeting);
     digest.add(one.unplaced);
     digest.add(static_cast<std::int64_t>(one.state));
@@ -406,6 +398,18 @@ void Execution::add_to(Digest& digest) const {
       }
     }
   }
+}
+
+void Execution::add_to(Digest& digest) const {
+  const auto add_op = [&](std::int32_t op) { add_op_name(op, digest); };
+  for (const ThreadState& thread : threads_) {
+    digest.add(thread.next);
+    digest.add(thread.has_arrived ? 1 : 0);
+    digest.add(thread.arrival);
+    digest.add(thread.rounds);
+    std::ranges::for_each(thread.awaited, add_op);
+  }
+  add_live_ops(digest);
   for (const auto& queue : queues_) {
     digest.add(static_cast<std::int64_t>(queue.size()));
     std::ranges::for_each(queue, add_op);

@@ -136,6 +136,9 @@ class Execution {
   void add_to(Digest& digest) const;
 
  private:
+  /// An operation is told by its thread and ordinal: its index depends on the order of issue.
+  void add_op_name(std::int32_t op, Digest& digest) const;
+  void add_live_ops(Digest& digest) const;
   void take_host(std::int32_t thread);
   void issue(std::int32_t thread, const Instruction& instruction);
   void advance(std::int32_t thread);

@@ -57,43 +57,46 @@ void MayGraph::add_group_orders() {
 
 void MayGraph::add_mutexes() {
   for (std::int32_t lock = 0; at(lock) < hosts_.size(); ++lock) {
-    if (instruction_of(lock).code != Code::kLock) {
+    if (instruction_of(lock).code == Code::kLock) {
+      add_lock(lock);
+    }
+  }
+}
+
+std::int32_t MayGraph::unlock_of(std::int32_t lock) const {
+  for (std::int32_t host = lock + 1; at(host) < hosts_.size(); ++host) {
+    const bool is_own = hosts_[at(host)].thread == hosts_[at(lock)].thread;
+    if (is_own && instruction_of(host).code == Code::kUnlock &&
+        instruction_of(host).object == instruction_of(lock).object) {
+      return host;
+    }
+  }
+  return kNone;
+}
+
+void MayGraph::add_lock(std::int32_t lock) {
+  const std::int32_t unlock = unlock_of(lock);
+  const std::int32_t held = mutex_node(lock);
+  if (unlock != kNone) {
+    must(held, unlock, WaitReason::kMutex);
+  }
+  for (std::int32_t other = 0; at(other) < hosts_.size(); ++other) {
+    const std::int32_t before = hosts_[at(other)].before;
+    const bool is_rival = other != lock && instruction_of(other).code == Code::kLock &&
+                          instruction_of(other).object == instruction_of(lock).object;
+    const bool is_over =
+        unlock != kNone && before != kNone && (before == unlock || needs(before, unlock));
+    if (!is_rival || is_over || needs(lock, other)) {
       continue;
     }
-    const std::int32_t mutex = instruction_of(lock).object;
-    const std::int32_t thread = hosts_[at(lock)].thread;
-    std::int32_t unlock = kNone;
-    for (std::int32_t host = lock + 1; at(host) < hosts_.size() && unlock == kNone; ++host) {
-      const bool is_it = hosts_[at(host)].thread == thread &&
-                         instruction_of(host).code == Code::kUnlock &&
-                         instruction_of(host).object == mutex;
-      unlock = is_it ? host : kNone;
-    }
-    const std::int32_t held = mutex_node(lock);
-    if (unlock != kNone) {
-      must(held, unlock, WaitReason::kMutex);
-    }
-    for (std::int32_t other = 0; at(other) < hosts_.size(); ++other) {
-      if (other == lock || instruction_of(other).code != Code::kLock ||
-          instruction_of(other).object != mutex) {
-        continue;
-      }
-      const bool is_earlier = needs(lock, other);
-      const std::int32_t before = hosts_[at(other)].before;
-      const bool is_over =
-          unlock != kNone && before != kNone && (before == unlock || needs(before, unlock));
-      if (is_earlier || is_over) {
-        continue;
-      }
-      may(other, held, WaitReason::kMutex);
-      if (unlock == kNone) {
-        found_.push_back({.kind = "never",
-                          .explanation = {{.rank = rank_of(other),
-                                           .operation = text_of(other),
-                                           .holds = "",
-                                           .waits_for = "a mutex that may never be unlocked"}},
-                          .advice = advice_for({WaitReason::kMutex})});
-      }
+    may(other, held, WaitReason::kMutex);
+    if (unlock == kNone) {
+      found_.push_back({.kind = "never",
+                        .explanation = {{.rank = rank_of(other),
+                                         .operation = text_of(other),
+                                         .holds = "",
+                                         .waits_for = "a mutex that may never be unlocked"}},
+                        .advice = advice_for({WaitReason::kMutex})});
     }
   }
 }
@@ -151,16 +154,21 @@ bool MayGraph::fits_beside(std::int32_t device, const std::vector<std::int32_t>&
 bool MayGraph::fits_after(std::int32_t device,
                           const std::map<std::int32_t, std::int32_t>& present) const {
   // Where CTAs come to lie depends on who came first.
-  SmPool upward(program_.processor);
-  SmPool downward(program_.processor);
-  for (auto one = present.begin(); one != present.end(); ++one) {
-    upward.place(kernel_of(one->second)->demand, kernel_of(one->second)->ctas);
-  }
-  for (auto one = present.rbegin(); one != present.rend(); ++one) {
-    downward.place(kernel_of(one->second)->demand, kernel_of(one->second)->ctas);
+  std::vector<std::int32_t> order;
+  for (const auto& entry : present) {
+    order.push_back(entry.second);
   }
   const Kernel& kernel = *kernel_of(device);
-  return std::min(upward.room(kernel.demand), downward.room(kernel.demand)) >= kernel.ctas;
+  const auto room_after = [&](const std::vector<std::int32_t>& items) {
+    SmPool pool(program_.processor);
+    for (const std::int32_t item : items) {
+      pool.place(kernel_of(item)->demand, kernel_of(item)->ctas);
+    }
+    return pool.room(kernel.demand);
+  };
+  const std::int64_t upward = room_after(order);
+  std::ranges::reverse(order);
+  return std::min(upward, room_after(order)) >= kernel.ctas;
 }
 
 void MayGraph::add_room() {

@@ -96,8 +96,7 @@ void MayGraph::unroll() {
 void MayGraph::unroll_thread(std::int32_t thread, std::int64_t rounds_max) {
   const CompiledThread& compiled = program_.threads[at(thread)];
   std::vector<std::int64_t> rounds;
-  std::map<std::int32_t, std::int32_t> stream_ends;
-  std::map<std::int32_t, std::int32_t> queue_ends;
+  Ends ends;
   std::int32_t before = kNone;
   for (std::int32_t next = 0; at(next) < compiled.code.size();) {
     const Instruction& instruction = compiled.code[at(next)];
@@ -121,19 +120,27 @@ void MayGraph::unroll_thread(std::int32_t thread, std::int64_t rounds_max) {
     hosts_.push_back({.thread = thread, .instruction = next, .before = before});
     before = host;
     if (is_device_code(instruction.code)) {
-      const std::int32_t queue = program_.streams[at(instruction.stream)].queue;
-      const auto device = static_cast<std::int32_t>(devices_.size());
-      DeviceItem item{.host = host, .thread = thread, .rank = compiled.rank, .instruction = next};
-      const auto stream_end = stream_ends.find(instruction.stream);
-      const auto queue_end = queue_ends.find(queue);
-      item.stream_before = stream_end == stream_ends.end() ? kNone : stream_end->second;
-      item.queue_before = queue_end == queue_ends.end() ? kNone : queue_end->second;
-      stream_ends[instruction.stream] = device;
-      queue_ends[queue] = device;
-      devices_.push_back(item);
+      add_device(host, ends);
     }
     ++next;
   }
+}
+
+void MayGraph::add_device(std::int32_t host, Ends& ends) {
+  const HostItem& issuer = hosts_[at(host)];
+  const std::int32_t stream = instruction_of(host).stream;
+  const std::int32_t queue = program_.streams[at(stream)].queue;
+  const auto device = static_cast<std::int32_t>(devices_.size());
+  const auto stream_end = ends.of_streams.emplace(stream, kNone).first;
+  const auto queue_end = ends.of_queues.emplace(queue, kNone).first;
+  devices_.push_back({.host = host,
+                      .thread = issuer.thread,
+                      .rank = program_.threads[at(issuer.thread)].rank,
+                      .instruction = issuer.instruction,
+                      .stream_before = stream_end->second,
+                      .queue_before = queue_end->second});
+  stream_end->second = device;
+  queue_end->second = device;
 }
 
 void MayGraph::must(std::int32_t from, std::int32_t to, WaitReason reason) {
@@ -271,89 +278,72 @@ void MayGraph::add_paired(Code giving, Code taking, WaitReason reason) {
 }
 
 void MayGraph::add_barriers() {
-  std::vector<std::vector<std::vector<std::int32_t>>> arrivals(
-      program_.barriers.size(), std::vector<std::vector<std::int32_t>>(at(program_.ranks)));
-  for (std::int32_t host = 0; at(host) < hosts_.size(); ++host) {
-    if (instruction_of(host).code == Code::kBarrier) {
-      arrivals[at(instruction_of(host).object)][at(rank_of(host))].push_back(host);
+  for (std::int32_t barrier = 0; at(barrier) < program_.barriers.size(); ++barrier) {
+    Arrivals arrivals(at(program_.ranks));
+    for (std::int32_t host = 0; at(host) < hosts_.size(); ++host) {
+      const Instruction& instruction = instruction_of(host);
+      if (instruction.code == Code::kBarrier && instruction.object == barrier) {
+        // A thread is there when it is done with what stands before the barrier.
+        arrivals[at(rank_of(host))].push_back({.thread = hosts_[at(host)].thread,
+                                               .waiting = {host},
+                                               .awaited = hosts_[at(host)].before});
+      }
     }
+    add_meeting(program_.barriers[at(barrier)].ranks, arrivals, WaitReason::kBarrier);
   }
-  const auto in_one_thread = [&](const std::vector<std::int32_t>& items) {
-    return std::ranges::all_of(items, [&](std::int32_t host) {
-      return hosts_[at(host)].thread == hosts_[at(items.front())].thread;
-    });
-  };
-  for (std::size_t barrier = 0; barrier < arrivals.size(); ++barrier) {
-    for (const std::int32_t rank : program_.barriers[barrier].ranks) {
-      for (const std::int32_t other : program_.barriers[barrier].ranks) {
-        const auto& own = arrivals[barrier][at(rank)];
-        const auto& theirs = arrivals[barrier][at(other)];
-        const bool is_paired = in_one_thread(own) && in_one_thread(theirs);
-        for (std::size_t index = 0; index < own.size() && other != rank; ++index) {
-          if (index >= theirs.size() && !is_cut_) {
-            found_.push_back({.kind = "never",
-                              .explanation = {{.rank = rank,
-                                               .operation = text_of(own[index]),
-                                               .holds = "",
-                                               .waits_for = fmt::format(
-                                                   "rank {}, which comes less often", other)}},
-                              .advice = advice_for({WaitReason::kBarrier})});
-          }
-          for (std::size_t peer = 0; peer < theirs.size(); ++peer) {
-            const std::int32_t arrival = hosts_[at(theirs[peer])].before;
-            if (arrival != kNone && is_paired && peer == index) {
-              must(own[index], arrival, WaitReason::kBarrier);
-            } else if (arrival != kNone && !is_paired) {
-              may(own[index], arrival, WaitReason::kBarrier);
-            }
-          }
-        }
+}
+
+void MayGraph::add_groups() {
+  for (std::int32_t group = 0; at(group) < program_.groups.size(); ++group) {
+    Arrivals arrivals(at(program_.ranks));
+    for (std::int32_t device = 0; at(device) < devices_.size(); ++device) {
+      const Kernel* kernel = kernel_of(device);
+      if (kernel != nullptr && kernel->group == group) {
+        arrivals[at(devices_[at(device)].rank)].push_back(
+            {.thread = devices_[at(device)].thread,
+             .waiting = {node(device, Role::kEnd), node(device, Role::kHold)},
+             .awaited = node(device, Role::kStart)});
+      }
+    }
+    add_meeting(program_.groups[at(group)].ranks, arrivals, WaitReason::kPeer);
+  }
+}
+
+void MayGraph::add_meeting(const std::vector<std::int32_t>& ranks, const Arrivals& arrivals,
+                           WaitReason reason) {
+  for (const std::int32_t rank : ranks) {
+    for (const std::int32_t other : ranks) {
+      if (other != rank) {
+        add_peers(rank, arrivals[at(rank)], arrivals[at(other)], reason);
       }
     }
   }
 }
 
-void MayGraph::add_groups() {
-  std::vector<std::vector<std::vector<std::int32_t>>> launches(
-      program_.groups.size(), std::vector<std::vector<std::int32_t>>(at(program_.ranks)));
-  for (std::int32_t device = 0; at(device) < devices_.size(); ++device) {
-    const Kernel* kernel = kernel_of(device);
-    if (kernel != nullptr && kernel->group != kNone) {
-      launches[at(kernel->group)][at(devices_[at(device)].rank)].push_back(device);
-    }
-  }
-  const auto in_one_thread = [&](const std::vector<std::int32_t>& items) {
-    return std::ranges::all_of(items, [&](std::int32_t device) {
-      return devices_[at(device)].thread == devices_[at(items.front())].thread;
-    });
+void MayGraph::add_peers(std::int32_t rank, const std::vector<Arrival>& own,
+                         const std::vector<Arrival>& theirs, WaitReason reason) {
+  const auto in_one_thread = [](const std::vector<Arrival>& items) {
+    return std::ranges::all_of(
+        items, [&](const Arrival& item) { return item.thread == items.front().thread; });
   };
-  for (std::size_t group = 0; group < launches.size(); ++group) {
-    for (const std::int32_t rank : program_.groups[group].ranks) {
-      for (const std::int32_t other : program_.groups[group].ranks) {
-        const auto& own = launches[group][at(rank)];
-        const auto& theirs = launches[group][at(other)];
-        const bool is_paired = in_one_thread(own) && in_one_thread(theirs);
-        for (std::size_t index = 0; index < own.size() && other != rank; ++index) {
-          if (index >= theirs.size() && !is_cut_) {
-            found_.push_back(
-                {.kind = "never",
-                 .explanation = {{.rank = rank,
-                                  .operation = text_of(node(own[index], Role::kEnd)),
-                                  .holds = "",
-                                  .waits_for = fmt::format(
-                                      "its peer on rank {}, which launches less often", other)}},
-                 .advice = advice_for({WaitReason::kPeer})});
-          }
-          for (std::size_t peer = 0; peer < theirs.size(); ++peer) {
-            for (const Role role : {Role::kEnd, Role::kHold}) {
-              if (is_paired && peer == index) {
-                must(node(own[index], role), node(theirs[peer], Role::kStart), WaitReason::kPeer);
-              } else if (!is_paired) {
-                may(node(own[index], role), node(theirs[peer], Role::kStart), WaitReason::kPeer);
-              }
-            }
-          }
-        }
+  // Where several threads of a rank come, it is free which of them is the n-th.
+  const bool is_paired = in_one_thread(own) && in_one_thread(theirs);
+  for (std::size_t index = 0; index < own.size(); ++index) {
+    if (index >= theirs.size() && !is_cut_) {
+      found_.push_back({.kind = "never",
+                        .explanation = {{.rank = rank,
+                                         .operation = text_of(own[index].waiting.front()),
+                                         .holds = "",
+                                         .waits_for = "a rank that comes less often"}},
+                        .advice = advice_for({reason})});
+    }
+    for (std::size_t peer = 0; peer < theirs.size(); ++peer) {
+      if (theirs[peer].awaited == kNone || (is_paired && peer != index)) {
+        continue;
+      }
+      for (const std::int32_t waiting : own[index].waiting) {
+        edges_[at(waiting)].push_back(
+            {.to = theirs[peer].awaited, .reason = reason, .is_free = !is_paired});
       }
     }
   }

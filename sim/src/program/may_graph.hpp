@@ -44,6 +44,21 @@ class MayGraph {
     std::int32_t queue_before = kNone;
   };
 
+  /// A thread's or a kernel's coming to a barrier or its group.
+  struct Arrival {
+    std::int32_t thread;
+    std::vector<std::int32_t> waiting;  ///< Nodes that wait for the peers.
+    std::int32_t awaited;               ///< What peers wait for; kNone if it is there at once.
+  };
+
+  using Arrivals = std::vector<std::vector<Arrival>>;  ///< By rank.
+
+  /// What one thread has issued last, by stream and by hardware queue.
+  struct Ends {
+    std::map<std::int32_t, std::int32_t> of_streams;
+    std::map<std::int32_t, std::int32_t> of_queues;
+  };
+
   struct Edge {
     std::int32_t to;
     WaitReason reason;
@@ -61,6 +76,7 @@ class MayGraph {
 
   void unroll();
   void unroll_thread(std::int32_t thread, std::int64_t rounds_max);
+  void add_device(std::int32_t host, Ends& ends);
   void must(std::int32_t from, std::int32_t to, WaitReason reason);
   void may(std::int32_t from, std::int32_t to, WaitReason reason);
   void add_in_order();
@@ -71,9 +87,15 @@ class MayGraph {
   void add_paired(Code giving, Code taking, WaitReason reason);
   void add_barriers();
   void add_groups();
+  void add_meeting(const std::vector<std::int32_t>& ranks, const Arrivals& arrivals,
+                   WaitReason reason);
+  void add_peers(std::int32_t rank, const std::vector<Arrival>& own,
+                 const std::vector<Arrival>& theirs, WaitReason reason);
   void add_free_orders();
   void add_group_orders();
   void add_mutexes();
+  void add_lock(std::int32_t lock);
+  [[nodiscard]] std::int32_t unlock_of(std::int32_t lock) const;
   void add_shared_queues();
   void add_room();
   void add_gangs();
@@ -101,7 +123,6 @@ class MayGraph {
   bool is_cut_ = false;  ///< Repeats were not unrolled in full.
   std::vector<HostItem> hosts_;
   std::vector<DeviceItem> devices_;
-  std::vector<std::int32_t> unlocks_;  ///< By host node, of a lock: the node of its unlock.
   std::vector<std::vector<Edge>> edges_;
   std::vector<std::vector<bool>> closure_;
   std::vector<Hazard> found_;  ///< Those that are no circles.

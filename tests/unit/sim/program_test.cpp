@@ -136,7 +136,7 @@ TEST_CASE("flags and messages count, so that none is lost") {
 }
 
 TEST_CASE("locks taken in two orders hang or not by chance, and are a hazard in any case") {
-  const auto locks = [](std::string first, std::string second, double late_us) {
+  const auto locks = [](const std::string& first, const std::string& second, double late_us) {
     return std::vector<Operation>{{SleepOp{late_us}}, {LockOp{first}},    {SleepOp{5}},
                                   {LockOp{second}},   {UnlockOp{second}}, {UnlockOp{first}}};
   };

@@ -102,7 +102,7 @@ struct Operation;
 
 struct RepeatOp {
   std::optional<std::int64_t> times = std::nullopt;  ///< None: forever.
-  std::vector<Operation> body = {};
+  std::vector<Operation> body;
 };
 
 struct Operation {
