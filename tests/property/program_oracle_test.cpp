@@ -37,6 +37,7 @@ class Generator {
     const std::int32_t per_rank = family == Family::kThreads ? 2 : 1;
     // Kernels are the same on all ranks, so that a hang comes of their order.
     std::vector<LaunchOp> kernels;
+    kernels.reserve(3);
     const std::int32_t count = family == Family::kThreads ? 2 : 2 + below(2);
     for (std::int32_t index = 0; index < count; ++index) {
       kernels.push_back(kernel(program, index));
@@ -179,21 +180,21 @@ TEST_CASE("no hang of kernels on streams is missed, and few alarms are false") {
   CHECK(tally.complete > kPrograms / 2);
   CHECK(tally.can_hang > kPrograms / 20);
   CHECK(tally.timed_hangs > 0);
-  CHECK(tally.false_alarms * 4 <= tally.complete);
+  CHECK(tally.false_alarms * 10 <= tally.complete);
 }
 
 TEST_CASE("no hang of streams that share a queue is missed, and few alarms are false") {
   const Tally tally = judge(Family::kSharedQueues, eplb::test::run_seed());
   CHECK(tally.complete > kPrograms / 2);
   CHECK(tally.can_hang > kPrograms / 20);
-  CHECK(tally.false_alarms * 4 <= tally.complete);
+  CHECK(tally.false_alarms * 10 <= tally.complete);
 }
 
 TEST_CASE("no hang of two threads a rank is missed, and few alarms are false") {
   const Tally tally = judge(Family::kThreads, eplb::test::run_seed());
   CHECK(tally.complete > kPrograms / 8);
   CHECK(tally.can_hang > kPrograms / 20);
-  CHECK(tally.false_alarms * 4 <= tally.complete);
+  CHECK(tally.false_alarms * 10 <= tally.complete);
 }
 
 }  // namespace

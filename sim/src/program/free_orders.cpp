@@ -155,6 +155,7 @@ bool MayGraph::fits_after(std::int32_t device,
                           const std::map<std::int32_t, std::int32_t>& present) const {
   // Where CTAs come to lie depends on who came first.
   std::vector<std::int32_t> order;
+  order.reserve(present.size());
   for (const auto& entry : present) {
     order.push_back(entry.second);
   }

@@ -140,17 +140,17 @@ std::set<std::string> names_in_folder() {
   return names;
 }
 
-Json run_json(const std::string& name, int exit_code) {
-  const test::Outcome outcome = test::run_eplb(
-      {"sim", kFolder + name + ".yaml", "--configs", EPLB_SOURCE_DIR "/configs", "--json", "-"});
-  CHECK(outcome.err == "");
-  REQUIRE(outcome.code == exit_code);
-  return Json::parse(outcome.out);
-}
-
 const std::string& configs_folder() {
   static const std::string folder = EPLB_SOURCE_DIR "/configs";
   return folder;
+}
+
+Json run_json(const std::string& name, int exit_code) {
+  const test::Outcome outcome = test::run_eplb(
+      {"sim", kFolder + name + ".yaml", "--configs", configs_folder(), "--json", "-"});
+  CHECK(outcome.err == "");
+  REQUIRE(outcome.code == exit_code);
+  return Json::parse(outcome.out);
 }
 
 sim::Program program_of(const std::string& name) {
