@@ -234,11 +234,14 @@ void Stage::begin_forward(const Forward& forward) {
   forward_ = forward;
   group_->begin_forward();
   FlowNetwork& network = carrier_.network();
-  network.start(forward_demand(carrier_.cluster(), network.shares(), scenario_.hardware, work),
-                static_cast<double>(work.duration_ns), 0, *this, 0);
+  ForwardDemand demand =
+      forward_demand(carrier_.cluster(), network.shares(), scenario_.hardware, work);
+  reserved_ = network.hold(std::move(demand.reserved));
+  network.start(std::move(demand.shared), static_cast<double>(work.duration_ns), 0, *this, 0);
 }
 
 void Stage::flow_ended(std::int64_t /*token*/) {
+  carrier_.network().release(reserved_);
   group_->finish_forward();
 }
 

@@ -120,7 +120,8 @@ class Stage final : private Serving, private FlowOwner, private EventHandler {
   env::NoFaultPoints no_faults_;
   TracedSink sink_;
   ElasticGroup group_;
-  Forward forward_;  ///< The one at hand.
+  Forward forward_;  ///< The one at hand,
+  FlowId reserved_;  ///< and what is reserved for it.
   std::int64_t forward_since_ns_ = 0;
   std::vector<ExpertLayers> layers_;  ///< By segment.
   ExpertLayers::Tally tally_;

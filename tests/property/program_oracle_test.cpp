@@ -14,7 +14,7 @@
 namespace eplb::sim {
 namespace {
 
-constexpr int kPrograms = 250;
+constexpr int kPrograms = 120;
 constexpr std::int64_t kStatesMax = 3000;
 
 /// What may stand in a program of one kind.

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "eplb/sim/cluster/fair_shares.hpp"
@@ -58,65 +59,91 @@ Demand demand_of(const System::Flow& flow) {
   return demand;
 }
 
-/// Takes the tightest constraint of all, a cap or a resource, and fixes its flows there; then
-/// again.
-std::vector<Exact> exact_rates(const System& system) {
-  std::vector<std::optional<Exact>> rates(system.flows.size());
-  for (std::size_t index = 0; index < system.flows.size(); ++index) {
-    if (!system.flows[index].live) {
-      rates[index] = 0;
+/// Fixes one bottleneck after another: the tightest constraint of all, a cap or a resource.
+class ExactSolver {
+ public:
+  explicit ExactSolver(const System& system) : system_(system), rates_(system.flows.size()) {
+    for (std::size_t index = 0; index < rates_.size(); ++index) {
+      if (!system.flows[index].live) {
+        rates_[index] = 0;
+      }
     }
   }
-  const auto level_of = [&](std::size_t resource) -> std::optional<Exact> {
-    Exact left = system.capacities[resource];
+
+  std::vector<Exact> solve() {
+    while (std::ranges::any_of(rates_, [](const auto& rate) { return !rate; })) {
+      fix(*tightest());
+    }
+    std::vector<Exact> all;
+    all.reserve(rates_.size());
+    for (const auto& rate : rates_) {
+      all.push_back(*rate);
+    }
+    return all;
+  }
+
+ private:
+  /// Where the resource is full if all flows that are not fixed grow alike; none if it has none.
+  [[nodiscard]] std::optional<Exact> level_of(std::size_t resource) const {
+    Exact left = system_.capacities[resource];
     Exact wanted = 0;
-    for (std::size_t index = 0; index < system.flows.size(); ++index) {
-      for (const auto& [used, amount] : system.flows[index].uses) {
-        if (used == resource && rates[index]) {
-          left -= *rates[index] * amount;
-        } else if (used == resource) {
-          wanted += Exact(system.flows[index].weight) * amount;
-        }
+    for (std::size_t index = 0; index < rates_.size(); ++index) {
+      const System::Flow& flow = system_.flows[index];
+      const auto use =
+          std::ranges::find(flow.uses, resource, &std::pair<std::size_t, std::int64_t>::first);
+      if (use == flow.uses.end()) {
+        continue;
+      }
+      if (rates_[index]) {
+        left -= *rates_[index] * use->second;
+      } else {
+        wanted += Exact(flow.weight) * use->second;
       }
     }
     return wanted == 0 ? std::optional<Exact>() : Exact(left / wanted);
-  };
-  while (std::ranges::any_of(rates, [](const auto& rate) { return !rate; })) {
+  }
+
+  [[nodiscard]] static std::optional<Exact> cap_level(const System::Flow& flow) {
+    return flow.cap > 0 ? std::optional<Exact>(Exact(flow.cap) / flow.weight) : std::nullopt;
+  }
+
+  [[nodiscard]] std::optional<Exact> tightest() const {
     std::optional<Exact> level;
-    for (std::size_t resource = 0; resource < system.capacities.size(); ++resource) {
-      const std::optional<Exact> at = level_of(resource);
-      if (at && (!level || *at < *level)) {
-        level = at;
+    const auto consider = [&](const std::optional<Exact>& one) {
+      if (one && (!level || *one < *level)) {
+        level = one;
       }
+    };
+    for (std::size_t resource = 0; resource < system_.capacities.size(); ++resource) {
+      consider(level_of(resource));
     }
-    for (std::size_t index = 0; index < system.flows.size(); ++index) {
-      const System::Flow& flow = system.flows[index];
-      if (!rates[index] && flow.cap > 0 && (!level || Exact(flow.cap) / flow.weight < *level)) {
-        level = Exact(flow.cap) / flow.weight;
-      }
+    for (std::size_t index = 0; index < rates_.size(); ++index) {
+      consider(rates_[index] ? std::optional<Exact>() : cap_level(system_.flows[index]));
     }
+    return level;
+  }
+
+  void fix(const Exact& level) {
     std::vector<std::size_t> fixed;
-    for (std::size_t index = 0; index < system.flows.size(); ++index) {
-      const System::Flow& flow = system.flows[index];
+    for (std::size_t index = 0; index < rates_.size(); ++index) {
+      const System::Flow& flow = system_.flows[index];
       const bool full = std::ranges::any_of(
           flow.uses, [&](const auto& use) { return level_of(use.first) == level; });
-      if (!rates[index] && (full || (flow.cap > 0 && Exact(flow.cap) / flow.weight == *level))) {
+      if (!rates_[index] && (full || cap_level(flow) == level)) {
         fixed.push_back(index);
       }
     }
     for (const std::size_t index : fixed) {
-      rates[index] = *level * system.flows[index].weight;
+      rates_[index] = level * system_.flows[index].weight;
     }
   }
-  std::vector<Exact> all;
-  for (const auto& rate : rates) {
-    all.push_back(*rate);
-  }
-  return all;
-}
+
+  const System& system_;
+  std::vector<std::optional<Exact>> rates_;
+};
 
 void check_rates(const System& system, const FairShares& shares, const std::vector<FlowId>& ids) {
-  const std::vector<Exact> exact = exact_rates(system);
+  const std::vector<Exact> exact = ExactSolver(system).solve();
   for (std::size_t index = 0; index < system.flows.size(); ++index) {
     if (system.flows[index].live) {
       CHECK(shares.rate(ids[index]) ==

@@ -96,8 +96,10 @@ double nic_bandwidth_gb_per_s(const HardwareOptions& hardware) {
       hardware.network_rails);
 }
 
-Cluster::Cluster(const HardwareOptions& hardware, const Topology& topology)
-    : hardware_(hardware), topology_(topology), graph_(std::make_unique<Graph>()) {
+Cluster::Cluster(HardwareOptions hardware, Topology topology)
+    : hardware_(std::move(hardware)),
+      topology_(std::move(topology)),
+      graph_(std::make_unique<Graph>()) {
   add_gpus();
   add_networks();
 }
@@ -115,6 +117,7 @@ void Cluster::add_gpus() {
   const double port = nvlink_peak_gb_per_s(hardware_);
   const double memory = hardware_.hbm_bandwidth_gb_per_s * hardware_.hbm_shared_efficiency;
   std::vector<VertexId> switches;
+  switches.reserve(static_cast<std::size_t>(topology_.domain_count()));
   for (std::int32_t domain = 0; domain < topology_.domain_count(); ++domain) {
     switches.push_back(graph_->vertex(fmt::format("NVLink switches {}", domain)));
   }
@@ -207,8 +210,10 @@ std::vector<std::int32_t> Cluster::nics(RankId rank) const {
   const std::int32_t cards = nics_per_node(hardware_);
   const std::int64_t index = gpus_[rank.index()].index_in_node;
   const auto first = static_cast<std::int32_t>(index * cards / hardware_.gpus_per_node);
+  const std::int32_t rails = std::min(hardware_.network_rails, cards);
   std::vector<std::int32_t> nics;
-  for (std::int32_t rail = 0; rail < std::min(hardware_.network_rails, cards); ++rail) {
+  nics.reserve(static_cast<std::size_t>(rails));
+  for (std::int32_t rail = 0; rail < rails; ++rail) {
     nics.push_back((first + rail) % cards);
   }
   return nics;

@@ -92,6 +92,7 @@ void FairShares::reach_component() {
       reach(flow);
     }
   }
+  // NOLINTNEXTLINE(modernize-loop-convert): reaching a flow appends resources.
   for (std::size_t next = 0; next < component_resources_.size(); ++next) {
     for (const FlowId flow : resources_[component_resources_[next].index()].flows) {
       reach(flow);

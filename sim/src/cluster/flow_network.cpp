@@ -11,6 +11,9 @@ namespace {
 constexpr std::int64_t kSolve = -1;
 constexpr int kSerialBits = 32;
 
+/// Of a flow that is held.
+constexpr std::size_t kNoPlace = static_cast<std::size_t>(-1);
+
 }  // namespace
 
 void FlowNetwork::set_capacity(ResourceId resource, double capacity) {
@@ -73,6 +76,19 @@ void FlowNetwork::begin(std::size_t place) {
   solve_soon();
 }
 
+FlowId FlowNetwork::hold(Demand demand) {
+  const FlowId flow = shares_.add(std::move(demand));
+  place_of_.resize(std::max(place_of_.size(), flow.index() + 1));
+  place_of_[flow.index()] = kNoPlace;
+  solve_soon();
+  return flow;
+}
+
+void FlowNetwork::release(FlowId flow) {
+  shares_.remove(flow);
+  solve_soon();
+}
+
 void FlowNetwork::end(std::size_t place) {
   Carriage& carriage = carriages_[place];
   if (carriage.flow != FlowId{}) {
@@ -98,6 +114,9 @@ void FlowNetwork::solve() {
   const std::int64_t now_ns = engine_.now_ns();
   for (const FlowId flow : shares_.solve()) {
     const std::size_t place = place_of_[flow.index()];
+    if (place == kNoPlace) {
+      continue;
+    }
     Carriage& carriage = carriages_[place];
     carriage.left -= carriage.rate * static_cast<double>(now_ns - carriage.since_ns);
     carriage.since_ns = now_ns;

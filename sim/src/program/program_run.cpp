@@ -11,6 +11,7 @@
 #include "eplb/sim/event_engine.hpp"
 #include "eplb/sim/random_stream.hpp"
 #include "execution.hpp"
+#include "program_trace.hpp"
 #include "wait_graph.hpp"
 
 namespace eplb::sim {
@@ -35,8 +36,11 @@ Result<void> check(const Program& program) {
 /// Takes the steps of an execution when they are due.
 class TimedRun final : public EventHandler {
  public:
-  TimedRun(const Program& program, const CompiledProgram& compiled, std::uint64_t seed)
-      : execution_(compiled),
+  /// `trace` may be null.
+  TimedRun(const Program& program, const CompiledProgram& compiled, std::uint64_t seed,
+           ProgramTrace* trace = nullptr)
+      : trace_(trace),
+        execution_(compiled),
         random_(seed, "program"),
         host_ns_(std::llround(program.host_operation_us * 1e3)),
         jitter_ns_(std::llround(program.jitter_us * 1e3)),
@@ -66,6 +70,9 @@ class TimedRun final : public EventHandler {
     result.device_operation_count = static_cast<std::int64_t>(execution_.op_count());
     execution_.add_to(digest_);
     result.digest = digest_.value();
+    if (trace_ != nullptr) {
+      trace_->finish(execution_, waiting_since_, result);
+    }
     return result;
   }
 
@@ -100,8 +107,11 @@ class TimedRun final : public EventHandler {
     if (waiting_since_[at(thread)] == kNotWaiting || !execution_.can_continue(thread)) {
       return false;
     }
-    waiting_since_[at(thread)] = kNotWaiting;
+    const std::int64_t since_ns = std::exchange(waiting_since_[at(thread)], kNotWaiting);
     const Instruction& next = execution_.next_of(thread);
+    if (trace_ != nullptr) {
+      trace_->host_did(thread, next, since_ns, engine_.now_ns());
+    }
     const std::int64_t sleep_ns = next.code == Code::kSleep ? next.duration_ns : 0;
     take({.kind = Step::Kind::kHost, .index = thread});
     ++host_count_;
@@ -114,6 +124,14 @@ class TimedRun final : public EventHandler {
     digest_.add(static_cast<std::int64_t>(step.kind));
     digest_.add(step.index);
     execution_.take(step);
+    if (trace_ == nullptr) {
+      return;
+    }
+    if (step.kind == Step::Kind::kStart) {
+      trace_->started(step.index, engine_.now_ns());
+    } else if (step.kind == Step::Kind::kEnd && execution_.is_done(step.index)) {
+      trace_->ended(execution_, step.index, engine_.now_ns());
+    }
   }
 
   /// Everything that can happen now and takes no time happens now.
@@ -196,6 +214,7 @@ class TimedRun final : public EventHandler {
   }
 
   EventEngine engine_;
+  ProgramTrace* trace_;
   Execution execution_;
   RandomStream random_;
   std::int64_t host_ns_;
@@ -213,12 +232,16 @@ class TimedRun final : public EventHandler {
 
 }  // namespace
 
-Result<ProgramResult> run_program(const Program& program, std::uint64_t seed) {
+Result<ProgramResult> run_program(const Program& program, std::uint64_t seed, Timeline* timeline) {
   if (auto legal = check(program); !legal) {
     return tl::unexpected(std::move(legal).error());
   }
   const CompiledProgram compiled = compile(program);
-  return TimedRun(program, compiled, seed).run();
+  if (timeline == nullptr) {
+    return TimedRun(program, compiled, seed).run();
+  }
+  ProgramTrace trace(compiled, *timeline);
+  return TimedRun(program, compiled, seed, &trace).run();
 }
 
 Result<Sweep> sweep_program(const Program& program, std::uint64_t first_seed) {

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "eplb/sim/program/program_run.hpp"
 #include "eplb/sim/simulation.hpp"
 #include "function_policy.hpp"
 #include "scenarios.hpp"
@@ -31,7 +33,7 @@ Json written(const Timeline& timeline) {
 
 /// Nanoseconds of a time in microseconds with three decimals.
 std::int64_t ns_of(const Json& us) {
-  return static_cast<std::int64_t>(us.get<double>() * 1000 + 0.5);
+  return std::llround(us.get<double>() * 1000);
 }
 
 std::vector<Json> with_phase(const Json& file, const std::string& phase) {
@@ -44,51 +46,62 @@ std::vector<Json> with_phase(const Json& file, const std::string& phase) {
   return events;
 }
 
+using Track = std::pair<std::int64_t, std::int64_t>;
+using Span = std::pair<std::int64_t, std::int64_t>;
+
+Track track_of(const Json& event) {
+  return {event.at("pid").get<std::int64_t>(), event.at("tid").get<std::int64_t>()};
+}
+
+/// What every event must have, by its phase.
+void check_event(const Json& event) {
+  REQUIRE(event.at("name").is_string());
+  REQUIRE(event.at("ts").is_number());
+  REQUIRE(event.at("pid").is_number_integer());
+  REQUIRE(event.at("tid").is_number_integer());
+  const Json& arguments = event.at("args");
+  REQUIRE(arguments.is_object());
+  const auto phase = event.at("ph").get<std::string>();
+  const bool is_name = event.at("name") == "thread_name" || event.at("name") == "process_name";
+  const bool is_metadata = phase == "M";
+  CHECK((is_metadata || phase == "X" || phase == "i"));
+  CHECK((!is_metadata || !is_name || arguments.at("name").is_string()));
+  CHECK((!is_metadata || is_name || arguments.at("sort_index").is_number_integer()));
+  CHECK((is_metadata || event.at("cat").is_string()));
+  CHECK((phase != "i" || event.at("s") == "t"));
+  CHECK((phase != "X" || event.at("dur").is_number()));
+}
+
+/// In the order of their begins, as they are written.
+void check_nesting(const std::vector<Span>& spans) {
+  std::vector<std::int64_t> open;
+  for (const auto& [begin_ns, end_ns] : spans) {
+    while (!open.empty() && open.back() <= begin_ns) {
+      open.pop_back();
+    }
+    CHECK((open.empty() || end_ns <= open.back()));
+    open.push_back(end_ns);
+  }
+}
+
 /// What the trace-event format asks of a file.
 void check_format(const Json& file) {
   CHECK(file.at("displayTimeUnit") == "ns");
-  std::set<std::pair<std::int64_t, std::int64_t>> named;
-  std::map<std::pair<std::int64_t, std::int64_t>,
-           std::vector<std::pair<std::int64_t, std::int64_t>>>
-      slices;
+  std::set<Track> named;
+  std::map<Track, std::vector<Span>> slices;
   for (const Json& event : file.at("traceEvents")) {
-    REQUIRE(event.at("name").is_string());
-    REQUIRE(event.at("ts").is_number());
-    REQUIRE(event.at("pid").is_number_integer());
-    REQUIRE(event.at("tid").is_number_integer());
-    REQUIRE(event.at("args").is_object());
-    const std::pair track{event.at("pid").get<std::int64_t>(), event.at("tid").get<std::int64_t>()};
-    const auto phase = event.at("ph").get<std::string>();
-    if (phase == "M") {
-      if (event.at("name") == "thread_name") {
-        CHECK(event.at("args").at("name").is_string());
-        named.insert(track);
-      } else if (event.at("name") == "process_name") {
-        CHECK(event.at("args").at("name").is_string());
-      } else {
-        CHECK(event.at("args").at("sort_index").is_number_integer());
-      }
-      continue;
+    check_event(event);
+    if (event.at("name") == "thread_name") {
+      named.insert(track_of(event));
     }
-    REQUIRE(event.at("cat").is_string());
-    REQUIRE((phase == "X" || phase == "i"));
-    if (phase == "i") {
-      CHECK(event.at("s") == "t");
-      continue;
+    if (event.at("ph") == "X") {
+      const std::int64_t begin_ns = ns_of(event.at("ts"));
+      slices[track_of(event)].emplace_back(begin_ns, begin_ns + ns_of(event.at("dur")));
     }
-    const std::int64_t begin_ns = ns_of(event.at("ts"));
-    slices[track].emplace_back(begin_ns, begin_ns + ns_of(event.at("dur")));
   }
-  for (auto& [track, spans] : slices) {
-    CHECK(named.contains(track));
-    std::vector<std::int64_t> open;
-    for (const auto& [begin_ns, end_ns] : spans) {  // In order of their begins, as written.
-      while (!open.empty() && open.back() <= begin_ns) {
-        open.pop_back();
-      }
-      CHECK((open.empty() || end_ns <= open.back()));
-      open.push_back(end_ns);
-    }
+  for (const auto& entry : slices) {
+    CHECK(named.contains(entry.first));
+    check_nesting(entry.second);
   }
 }
 
@@ -171,15 +184,62 @@ TEST_CASE("a run shows its steps, rows, commits and rearrangements, and is the s
     commits += report.rearrangement.committed_layers;
     moved += report.rearrangement.moved_experts;
   }
-  CHECK(count["commit"] == 4 * commits);
+  CHECK(count["commit"] == commits * 4);
   CHECK(count["wire"] > 0);
   CHECK(count["wire"] <= 2 * moved);
-  CHECK(count["rearrangement"] == 4 * 4 * static_cast<std::int64_t>(shown.rearrangements.size()));
+  CHECK(count["rearrangement"] == 16 * static_cast<std::int64_t>(shown.rearrangements.size()));
   CHECK(count["control"] > 0);
   CHECK(count["copy"] > 0);
   // Three slices a step and rank; steps without a rearrangement are left out after a while.
-  CHECK(count["forward"] >= 4 * 3 * 100);
-  CHECK(count["forward"] <= 4 * 3 * shown.steps);
+  CHECK(count["forward"] >= 12 * 100);
+  CHECK(count["forward"] <= 12 * shown.steps);
+}
+
+TEST_CASE("a program shows its kernels and threads, and a hang's circle as marked slices") {
+  const auto rank = [](std::int32_t index, bool nccl_first) {
+    const LaunchOp nccl{.stream = "comm",
+                        .kind = KernelKind::kRendezvous,
+                        .name = "NCCL",
+                        .ctas = 8,
+                        .smem_kb = 200,
+                        .group = "nccl"};
+    const LaunchOp experts{.stream = "forward",
+                           .kind = KernelKind::kGangRendezvous,
+                           .name = "experts",
+                           .ctas = 132,
+                           .smem_kb = 200,
+                           .group = "experts"};
+    HostThread thread{.rank = index, .name = "worker"};
+    thread.operations = {
+        {nccl_first ? nccl : experts}, {nccl_first ? experts : nccl}, {SyncOp{.device = true}}};
+    return thread;
+  };
+  const Program program{.ranks = 2, .threads = {rank(0, true), rank(1, false)}};
+  Timeline timeline;
+  const ProgramResult result = run_program(program, 1, &timeline).value();
+  REQUIRE(result.hang.has_value());
+  const Json file = written(timeline);
+  check_format(file);
+  std::map<std::string, std::int64_t> count;
+  std::set<std::int64_t> hanging_ranks;
+  std::int64_t last_ns = 0;
+  for (const Json& slice : with_phase(file, "X")) {
+    ++count[slice.at("cat").get<std::string>()];
+    const std::int64_t end_ns = ns_of(slice.at("ts")) + ns_of(slice.at("dur"));
+    last_ns = std::max(last_ns, end_ns);
+    if (slice.at("cat") == "hang") {
+      hanging_ranks.insert(slice.at("pid").get<std::int64_t>());
+      CHECK(end_ns > result.hang->at_ns);
+      CHECK_FALSE(slice.at("args").at("waits for").get<std::string>().empty());
+    }
+  }
+  CHECK(count["hang"] == static_cast<std::int64_t>(result.hang->explanation.size()));
+  CHECK(hanging_ranks == std::set<std::int64_t>{0, 1});
+  // Each rank's first kernel is resident for ever; six operations of hosts, two of them endless.
+  CHECK(count["device"] == 2);
+  CHECK(count["host"] == 6);
+  CHECK(last_ns > result.simulated_ns);
+  CHECK(run_program(program, 1)->digest == result.digest);
 }
 
 }  // namespace

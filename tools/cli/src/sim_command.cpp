@@ -104,11 +104,11 @@ Result<SimReport> simulate_all(const config::ResolvedConfig& config, const std::
   return report;
 }
 
-Result<ProgramReport> run_program_of(const config::ResolvedConfig& config,
-                                     const std::string& file) {
+Result<ProgramReport> run_program_of(const config::ResolvedConfig& config, const std::string& file,
+                                     sim::Timeline* timeline) {
   const auto begin = Clock::now();
   const std::uint64_t seed = config.scenario.run.seed;
-  auto result = sim::run_program(*config.program, seed);
+  auto result = sim::run_program(*config.program, seed, timeline);
   if (!result) {
     return tl::unexpected(result.error());
   }
@@ -142,12 +142,25 @@ ExitCode run_sim(std::span<const std::string> arguments, const Streams& streams)
         return ExitCode::kUsage;
     }
   };
+  sim::Timeline timeline;
+  sim::Timeline* const shown = run->trace.wanted() ? &timeline : nullptr;
+  const auto write_timeline = [&]() -> Result<void> {
+    if (timeline.left_out_count() > 0) {
+      print_warning(streams, kName,
+                    fmt::format("the timeline has the first {} events; {} more are left out",
+                                timeline.event_count(), timeline.left_out_count()));
+    }
+    return run->trace.write([&](std::ostream& out) { timeline.write(out); });
+  };
   if (run->config.program.has_value()) {
-    const auto report = run_program_of(run->config, run->file);
+    const auto report = run_program_of(run->config, run->file, shown);
     if (!report) {
       return refuse(report.error());
     }
-    if (!run->json.takes_standard_output()) {
+    if (const auto traced = write_timeline(); !traced) {
+      return refuse(traced.error());
+    }
+    if (!run->json.takes_standard_output() && !run->trace.takes_standard_output()) {
       print_program(*report, streams.out);
     }
     if (const auto written = run->json.write(program_json(*report)); !written) {
@@ -155,18 +168,10 @@ ExitCode run_sim(std::span<const std::string> arguments, const Streams& streams)
     }
     return report->result.hang.has_value() ? ExitCode::kFailureFound : ExitCode::kDone;
   }
-  sim::Timeline timeline;
-  const auto report =
-      simulate_all(run->config, run->file, run->trace.wanted() ? &timeline : nullptr, streams);
+  const auto report = simulate_all(run->config, run->file, shown, streams);
   // A run that has failed is shown up to there.
-  const auto traced = run->trace.write([&](std::ostream& out) { timeline.write(out); });
-  if (!traced) {
+  if (const auto traced = write_timeline(); !traced) {
     return refuse(traced.error());
-  }
-  if (timeline.left_out_count() > 0) {
-    print_warning(streams, kName,
-                  fmt::format("the timeline has the first {} events; {} more are left out",
-                              timeline.event_count(), timeline.left_out_count()));
   }
   if (!report) {
     return refuse(report.error());

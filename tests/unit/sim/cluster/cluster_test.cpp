@@ -28,6 +28,7 @@ Cluster cluster_of(const HardwareOptions& hardware, std::int32_t ranks) {
 
 std::vector<std::string> stations(const std::vector<Hop>& hops) {
   std::vector<std::string> names;
+  names.reserve(hops.size());
   for (const Hop& hop : hops) {
     names.push_back(hop.to);
   }

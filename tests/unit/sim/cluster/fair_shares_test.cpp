@@ -14,7 +14,7 @@ std::vector<FlowId> solved(FairShares& shares) {
   return {changed.begin(), changed.end()};
 }
 
-Demand over(std::vector<ResourceId> resources, double cap = 0, double weight = 1) {
+Demand over(const std::vector<ResourceId>& resources, double cap = 0, double weight = 1) {
   Demand demand{.uses = {}, .cap = cap, .weight = weight};
   for (const ResourceId resource : resources) {
     demand.uses.push_back({.resource = resource, .amount = 1});
@@ -66,6 +66,7 @@ TEST_CASE("eight senders into one receiver get an eighth each") {
   FairShares shares;
   const ResourceId ingress = shares.add_resource(450);
   std::vector<FlowId> flows;
+  flows.reserve(8);
   for (int sender = 0; sender < 8; ++sender) {
     flows.push_back(shares.add(over({shares.add_resource(450), ingress})));
   }

@@ -44,7 +44,7 @@ struct Hop {
 /// nobody's way. One rank a GPU.
 class Cluster {
  public:
-  Cluster(const HardwareOptions& hardware, const Topology& topology);
+  Cluster(HardwareOptions hardware, Topology topology);
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
   Cluster(Cluster&& other) noexcept;

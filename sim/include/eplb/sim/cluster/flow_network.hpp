@@ -37,6 +37,10 @@ class FlowNetwork final : private EventHandler {
   void start(Demand demand, double amount, std::int64_t latency_ns, FlowOwner& owner,
              std::int64_t token);
 
+  /// A flow without an amount, which goes on until it is released.
+  [[nodiscard]] FlowId hold(Demand demand);
+  void release(FlowId flow);
+
   [[nodiscard]] const FairShares& shares() const { return shares_; }
 
   [[nodiscard]] std::int64_t flow_count() const { return flow_count_; }
@@ -66,7 +70,7 @@ class FlowNetwork final : private EventHandler {
   FairShares shares_;
   std::vector<Carriage> carriages_;
   std::vector<std::size_t> free_;
-  std::vector<std::size_t> place_of_;  ///< By flow id.
+  std::vector<std::size_t> place_of_;  ///< By flow id; none of a flow that is held.
   std::int64_t flow_count_ = 0;
   bool solve_scheduled_ = false;
 };

@@ -8,6 +8,7 @@
 
 #include "eplb/core/result.hpp"
 #include "eplb/sim/program/program.hpp"
+#include "eplb/sim/timeline.hpp"
 
 namespace eplb::sim {
 
@@ -49,8 +50,10 @@ struct ProgramResult {
 };
 
 /// Runs a program until it ends, hangs, or has gone on for `run_ms`. A pure function of program and
-/// seed. kInvalidArgument with all problems if it is not legal.
-[[nodiscard]] Result<ProgramResult> run_program(const Program& program, std::uint64_t seed);
+/// seed. kInvalidArgument with all problems if it is not legal. What happens is put on `timeline`,
+/// if one is given; a hang's circle has the category `hang`.
+[[nodiscard]] Result<ProgramResult> run_program(const Program& program, std::uint64_t seed,
+                                                Timeline* timeline = nullptr);
 
 struct Sweep {
   std::int32_t runs = 0;
