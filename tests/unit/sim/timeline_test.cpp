@@ -53,23 +53,26 @@ Track track_of(const Json& event) {
   return {event.at("pid").get<std::int64_t>(), event.at("tid").get<std::int64_t>()};
 }
 
+void check_metadata(const Json& event) {
+  const bool is_name = event.at("name") == "thread_name" || event.at("name") == "process_name";
+  const Json& value = event.at("args").at(is_name ? "name" : "sort_index");
+  CHECK((is_name ? value.is_string() : value.is_number_integer()));
+}
+
 /// What every event must have, by its phase.
 void check_event(const Json& event) {
   REQUIRE(event.at("name").is_string());
   REQUIRE(event.at("ts").is_number());
-  REQUIRE(event.at("pid").is_number_integer());
-  REQUIRE(event.at("tid").is_number_integer());
-  const Json& arguments = event.at("args");
-  REQUIRE(arguments.is_object());
+  REQUIRE((event.at("pid").is_number_integer() && event.at("tid").is_number_integer()));
+  REQUIRE(event.at("args").is_object());
   const auto phase = event.at("ph").get<std::string>();
-  const bool is_name = event.at("name") == "thread_name" || event.at("name") == "process_name";
-  const bool is_metadata = phase == "M";
-  CHECK((is_metadata || phase == "X" || phase == "i"));
-  CHECK((!is_metadata || !is_name || arguments.at("name").is_string()));
-  CHECK((!is_metadata || is_name || arguments.at("sort_index").is_number_integer()));
-  CHECK((is_metadata || event.at("cat").is_string()));
-  CHECK((phase != "i" || event.at("s") == "t"));
-  CHECK((phase != "X" || event.at("dur").is_number()));
+  if (phase == "M") {
+    check_metadata(event);
+    return;
+  }
+  CHECK(event.at("cat").is_string());
+  REQUIRE((phase == "X" || phase == "i"));
+  CHECK((phase == "X" ? event.at("dur").is_number() : event.at("s") == "t"));
 }
 
 /// In the order of their begins, as they are written.
