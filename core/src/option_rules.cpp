@@ -134,8 +134,7 @@ class OptionRules {
     const bool by_default = options_.communicator == Communicator::kAuto;
     const std::string name(to_string(by_default ? communicator_ : options_.communicator));
     const bool chose_symm_mem = options_.communicator == Communicator::kSymmMem;
-    const bool chose_nccl = options_.communicator == Communicator::kTorchNccl ||
-                            options_.communicator == Communicator::kPynccl;
+    const bool chose_nccl = is_nccl(options_.communicator);
     if (chose_symm_mem && elastic) {
       refuse({kCommunicator, kScale},
              "symm_mem is reserved once for all ranks, so it cannot serve an elastic group");

@@ -1,15 +1,11 @@
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
+#include "durations.hpp"
 #include "eplb/sim/options.hpp"
 
 namespace eplb::sim {
-
-[[nodiscard]] inline std::int64_t ns_of_ms(double ms) {
-  return std::llround(ms * 1e6);
-}
 
 [[nodiscard]] inline bool covers(const FaultSpan& span, std::int64_t now_ns) {
   return ns_of_ms(span.at_ms) <= now_ns && (!span.until_ms || now_ns < ns_of_ms(*span.until_ms));

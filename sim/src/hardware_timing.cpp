@@ -2,18 +2,11 @@
 
 #include <cmath>
 
+#include "durations.hpp"
 #include "eplb/sim/cluster/host_collectives.hpp"
 #include "fault_times.hpp"
 
 namespace eplb::sim {
-namespace {
-
-std::int64_t ns_of_us(double us) {
-  return std::llround(us * 1e3);
-}
-
-}  // namespace
-
 HardwareTiming::HardwareTiming(const EventEngine& engine, const ClusterCarrier& carrier,
                                Options options, Topology topology)
     : engine_(engine),

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "eplb/core/communicator.hpp"
-
 namespace eplb::sim {
 
 // NOTE [units]: 1 GB/s is 1 byte/ns, and 1 TFLOP/s is 1000 FLOP/ns.
@@ -15,13 +13,16 @@ Result<Topology> topology_of(const HardwareOptions& hardware, const ParallelOpti
                            .ranks_per_domain = ranks_per_domain(hardware, parallel)});
 }
 
+EplbGroup group_of(const Scenario& scenario, std::int32_t domain_count) {
+  return {.model = scenario.model,
+          .draft_count = static_cast<std::int32_t>(scenario.drafts.size()),
+          .parallel = scenario.parallel,
+          .engine = scenario.engine,
+          .domain_count = domain_count};
+}
+
 Communicator resolved_communicator(const Scenario& scenario, const Topology& topology) {
-  return resolve_communicator(scenario.eplb,
-                              {.model = scenario.model,
-                               .draft_count = static_cast<std::int32_t>(scenario.drafts.size()),
-                               .parallel = scenario.parallel,
-                               .engine = scenario.engine,
-                               .domain_count = topology.domain_count()});
+  return resolve_communicator(scenario.eplb, group_of(scenario, topology.domain_count()));
 }
 
 std::int32_t tensors_per_expert(WeightFormat format) {

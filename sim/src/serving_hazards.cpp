@@ -3,17 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <string>
 
 #include "eplb/core/communicator.hpp"
 #include "eplb/sim/machine.hpp"
 
 namespace eplb::sim {
 namespace {
-
-constexpr std::string_view kMegaMoe = "deep_gemm_mega_moe";
-constexpr std::string_view kDeepEpLowLatency = "deepep_low_latency";
 
 /// A cooperative expert kernel has one CTA on every SM, whose shared memory leaves no room for
 /// another like it: as on the H200 of docs/hangs.md. Assumed of other devices.
@@ -29,37 +24,23 @@ constexpr std::int32_t kNcclCtas = 32;
 /// Operations that NCCL keeps in one launch of a group (pytorch issue 174288).
 constexpr std::int64_t kNcclGroupMax = 256;
 
-bool is_nccl(Communicator communicator) {
-  return communicator == Communicator::kTorchNccl || communicator == Communicator::kPynccl;
-}
-
 bool is_cooperative(const EngineOptions& engine) {
   return engine.moe_backend == kMegaMoe || engine.all2all == kDeepEpLowLatency;
 }
 
-EplbGroup group_of(const Scenario& scenario, std::int32_t domain_count) {
-  return {.model = scenario.model,
-          .draft_count = static_cast<std::int32_t>(scenario.drafts.size()),
-          .parallel = scenario.parallel,
-          .engine = scenario.engine,
-          .domain_count = domain_count};
-}
+/// What moves the weights, and with how many CTAs where that is NCCL: the cap, the user's own
+/// number, or NCCL's choice.
+struct Movers {
+  Communicator communicator;
+  std::int32_t nccl_ctas;
+};
 
-Communicator communicator_of(const Scenario& scenario) {
+Movers movers_of(const Scenario& scenario) {
   const auto topology = topology_of(scenario.hardware, scenario.parallel);
-  return topology ? resolved_communicator(scenario, *topology) : scenario.eplb.communicator;
-}
-
-/// Of the weights' communicator: the cap, the user's own value, or NCCL's choice.
-std::int32_t nccl_ctas(const Scenario& scenario) {
-  if (const auto cap = nccl_cta_cap(scenario.eplb, group_of(scenario, 1))) {
-    return *cap;
-  }
-  const std::string& own = scenario.engine.nccl_max_ctas;
-  std::int32_t ctas = 0;
-  const bool is_number =
-      std::from_chars(own.data(), own.data() + own.size(), ctas).ec == std::errc();
-  return is_number && ctas > 0 ? ctas : kNcclCtas;
+  const EplbGroup group = group_of(scenario, topology ? topology->domain_count() : 1);
+  const auto cap = nccl_cta_cap(scenario.eplb, group);
+  return {.communicator = resolve_communicator(scenario.eplb, group),
+          .nccl_ctas = cap ? *cap : own_nccl_max_ctas(scenario.engine).value_or(kNcclCtas)};
 }
 
 LaunchOp expert_kernel(const Scenario& scenario) {
@@ -94,15 +75,15 @@ Program serving_program(const Scenario& scenario) {
                     .threads_per_sm = scenario.hardware.threads_per_sm,
                     .registers_per_sm = scenario.hardware.registers_per_sm,
                     .shared_memory_per_sm_kb = scenario.hardware.shared_memory_per_sm_kb}};
-  const bool nccl = is_nccl(communicator_of(scenario));
+  const Movers movers = movers_of(scenario);
   for (std::int32_t rank = 0; rank < program.ranks; ++rank) {
     HostThread thread{.rank = rank, .name = "engine"};
     thread.operations.push_back({expert_kernel(scenario)});
-    if (nccl) {
+    if (is_nccl(movers.communicator)) {
       thread.operations.push_back({LaunchOp{.stream = "migration",
                                             .kind = KernelKind::kRendezvous,
                                             .name = "NCCL send and receive of weights",
-                                            .ctas = nccl_ctas(scenario),
+                                            .ctas = movers.nccl_ctas,
                                             .threads = kNcclThreads,
                                             .smem_kb = kNcclSmemKb,
                                             .us = 500,
@@ -126,7 +107,7 @@ std::vector<Hazard> serving_hazards(const Scenario& scenario) {
   // Every slot of a rank may be sent and received in one layer.
   const std::int64_t operations = 2 * tensors * shape.slots_per_rank();
   const bool grouped = !scenario.eplb.migration_batching_enabled;
-  if (is_nccl(communicator_of(scenario)) && grouped && operations > kNcclGroupMax) {
+  if (is_nccl(movers_of(scenario).communicator) && grouped && operations > kNcclGroupMax) {
     hazards.push_back(
         {.kind = "library",
          .explanation =

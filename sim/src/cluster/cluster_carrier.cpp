@@ -3,17 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "eplb/core/communicator.hpp"
+
 namespace eplb::sim {
 namespace {
 
-constexpr double kNsPerUs = 1e3;
-
 std::int64_t ns_of_us(double us) {
-  return std::llround(us * kNsPerUs);
-}
-
-bool is_nccl(Communicator communicator) {
-  return communicator == Communicator::kTorchNccl || communicator == Communicator::kPynccl;
+  return std::llround(us * 1e3);
 }
 
 }  // namespace

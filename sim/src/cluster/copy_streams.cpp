@@ -7,7 +7,7 @@ namespace eplb::sim {
 
 void CopyStreams::append(std::size_t stream, CopyJob job) {
   streams_[stream].jobs.push_back(std::move(job));
-  if (streams_[stream].stage == Stage::kIdle) {
+  if (streams_[stream].state == State::kIdle) {
     begin(stream, true);
   }
 }
@@ -18,7 +18,7 @@ void CopyStreams::begin(std::size_t stream, bool was_idle) {
   const std::int64_t ready_ns = std::max(job.issued_ns, engine_.now_ns());
   // A stream that the host has not kept busy starts from rest.
   const bool from_rest = was_idle || job.issued_ns > engine_.now_ns();
-  of.stage = Stage::kIssuing;
+  of.state = State::kIssuing;
   engine_.schedule(ready_ns + (from_rest ? job.latency_ns : 0), Phase::kCompletion, *this,
                    static_cast<std::int64_t>(stream));
 }
@@ -26,11 +26,11 @@ void CopyStreams::begin(std::size_t stream, bool was_idle) {
 void CopyStreams::on_event(const Event& event) {
   const auto stream = static_cast<std::size_t>(event.argument);
   Stream& of = streams_[stream];
-  if (of.stage == Stage::kIssuing) {
+  if (of.state == State::kIssuing) {
     take_engine(stream);
     return;
   }
-  of.stage = Stage::kFlowing;
+  of.state = State::kFlowing;
   CopyJob& job = of.jobs.front();
   network_.start(std::move(job.demand), static_cast<double>(job.bytes), 0, *this, event.argument);
 }
@@ -39,7 +39,7 @@ void CopyStreams::take_engine(std::size_t stream) {
   Stream& of = streams_[stream];
   if (of.jobs.front().needs_engine) {
     if (free_engines_ == 0) {
-      of.stage = Stage::kWaitingForEngine;
+      of.state = State::kWaitingForEngine;
       waiting_.push_back(stream);
       return;
     }
@@ -49,7 +49,7 @@ void CopyStreams::take_engine(std::size_t stream) {
 }
 
 void CopyStreams::start_up(std::size_t stream) {
-  streams_[stream].stage = Stage::kStarting;
+  streams_[stream].state = State::kStarting;
   engine_.schedule(engine_.now_ns() + streams_[stream].jobs.front().start_ns, Phase::kCompletion,
                    *this, static_cast<std::int64_t>(stream));
 }
@@ -59,7 +59,7 @@ void CopyStreams::flow_ended(std::int64_t token) {
   Stream& of = streams_[stream];
   const CopyJob job = std::move(of.jobs.front());
   of.jobs.pop_front();
-  of.stage = Stage::kIdle;
+  of.state = State::kIdle;
   if (job.needs_engine) {
     if (waiting_.empty()) {
       ++free_engines_;

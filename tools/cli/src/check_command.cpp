@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
+#include <vector>
 
 #include "config_arguments.hpp"
 #include "eplb/cli/run.hpp"
@@ -53,6 +54,7 @@ struct Consequences {
   std::optional<Communicator> communicator = std::nullopt;  ///< None without EPLB, as the others.
   std::optional<std::int32_t> landing_rows = std::nullopt;
   std::optional<std::int32_t> nccl_cta_cap = std::nullopt;
+  std::vector<sim::Hazard> hazards = {};
 };
 
 Consequences consequences_of(const sim::Scenario& scenario) {
@@ -68,13 +70,14 @@ Consequences consequences_of(const sim::Scenario& scenario) {
     follow.communicator = resolve_communicator(scenario.eplb, group);
     follow.landing_rows = scenario.eplb.landing_rows.value_or(default_landing_rows(follow.shape));
     follow.nccl_cta_cap = nccl_cta_cap(scenario.eplb, group);
+    follow.hazards = sim::serving_hazards(scenario);
   }
   return follow;
 }
 
 /// The configuration, with what follows from it as comments above it.
-void print_resolved(const config::ResolvedConfig& config, std::ostream& out) {
-  const Consequences follow = consequences_of(config.scenario);
+void print_resolved(const config::ResolvedConfig& config, const Consequences& follow,
+                    std::ostream& out) {
   const Shape& shape = follow.shape;
   out << fmt::format("# config {:016x}\n", config.digest);
   out << fmt::format("# {} slots, {} a rank; an expert is {:.2f} MB; weights {:.3f} GB a rank\n",
@@ -93,7 +96,7 @@ void print_resolved(const config::ResolvedConfig& config, std::ostream& out) {
     out << fmt::format("# NCCL_MAX_CTAS={}, or NCCL and the engine's kernels can lock up\n",
                        *follow.nccl_cta_cap);
   }
-  print_hazards(sim::serving_hazards(config.scenario), "# ", out);
+  print_hazards(follow.hazards, "# ", out);
   out << config.canonical_yaml;
 }
 
@@ -103,8 +106,8 @@ nlohmann::ordered_json or_null(const std::optional<T>& value) {
   return value.has_value() ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
 }
 
-nlohmann::ordered_json check_json(const config::ResolvedConfig& config) {
-  const Consequences follow = consequences_of(config.scenario);
+nlohmann::ordered_json check_json(const config::ResolvedConfig& config,
+                                  const Consequences& follow) {
   nlohmann::ordered_json json;
   json["schema"] = "eplb.check/1";
   json["version"] = std::string(version());
@@ -116,7 +119,7 @@ nlohmann::ordered_json check_json(const config::ResolvedConfig& config) {
   }
   json["landing_rows"] = or_null(follow.landing_rows);
   json["nccl_max_ctas"] = or_null(follow.nccl_cta_cap);
-  json["hazards"] = hazards_json(sim::serving_hazards(config.scenario));
+  json["hazards"] = hazards_json(follow.hazards);
   json["config"] = yaml_to_json(config.canonical_yaml);
   return json;
 }
@@ -179,10 +182,11 @@ ExitCode run_check(std::span<const std::string> arguments, const Streams& stream
   if (run->config.program.has_value()) {
     return check_program(*run, streams, run->json);
   }
+  const Consequences follow = consequences_of(run->config.scenario);
   if (!run->json.takes_standard_output()) {
-    print_resolved(run->config, streams.out);
+    print_resolved(run->config, follow, streams.out);
   }
-  if (const auto written = run->json.write(check_json(run->config)); !written) {
+  if (const auto written = run->json.write(check_json(run->config, follow)); !written) {
     print_error(streams, kName, written.error().message);
     return ExitCode::kUsage;
   }

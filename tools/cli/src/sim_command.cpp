@@ -11,6 +11,7 @@
 #include "config_arguments.hpp"
 #include "eplb/cli/progress.hpp"
 #include "eplb/placement/registry.hpp"
+#include "eplb/sim/serving_hazards.hpp"
 #include "program_report.hpp"
 #include "sim_report.hpp"
 
@@ -90,6 +91,7 @@ Result<SimReport> simulate_all(const config::ResolvedConfig& config, const std::
                    .config_file = file,
                    .result = *std::move(result),
                    .baseline = std::nullopt,
+                   .hazards = sim::serving_hazards(scenario),
                    .wall_s = 0};
   if (compare) {
     auto baseline = sim::simulate(sim::without_eplb(scenario), **policy,

@@ -11,7 +11,6 @@
 #include "eplb/cli/run.hpp"
 #include "eplb/cli/table.hpp"
 #include "eplb/core/options.hpp"
-#include "eplb/sim/serving_hazards.hpp"
 #include "program_report.hpp"
 
 namespace eplb::cli {
@@ -165,7 +164,7 @@ void print_rearrangements(const SimReport& report, std::ostream& out) {
   if (result.aborted_rearrangement_count > 0) {
     out << fmt::format("aborted rearrangements: {}\n", result.aborted_rearrangement_count);
   }
-  print_hazards(sim::serving_hazards(report.config.scenario), "", out);
+  print_hazards(report.hazards, "", out);
 }
 
 }  // namespace
@@ -201,7 +200,7 @@ Json sim_json(const SimReport& report) {
   json["baseline"] = baseline_json(report.baseline);
   json["rearrangements"] = rearrangements_json(result.rearrangements);
   json["hang"] = nullptr;
-  json["hazards"] = hazards_json(sim::serving_hazards(report.config.scenario));
+  json["hazards"] = hazards_json(report.hazards);
   json["digest"] = hex(result.digest);
   return json;
 }

@@ -5,8 +5,10 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "eplb/config/config.hpp"
+#include "eplb/sim/program/program_run.hpp"
 #include "eplb/sim/simulation.hpp"
 
 namespace eplb::cli {
@@ -17,7 +19,8 @@ struct SimReport {
   std::string config_file;
   sim::SimulationResult result;
   std::optional<sim::SimulationResult> baseline;  ///< The same tokens without EPLB.
-  double wall_s = 0;                              ///< Of all simulation.
+  std::vector<sim::Hazard> hazards;
+  double wall_s = 0;  ///< Of all simulation.
 };
 
 /// The stable form for programs, schema "eplb.sim/1": keys in a fixed order. All but `wall_s` is a

@@ -36,6 +36,18 @@ struct EplbGroup {
   return {};
 }
 
+/// Whether its rows are moved by NCCL's kernels.
+[[nodiscard]] constexpr bool is_nccl(Communicator communicator) {
+  return communicator == Communicator::kTorchNccl || communicator == Communicator::kPynccl;
+}
+
+/// What of vLLM launches cooperative kernels, which need all their CTAs resident at once.
+inline constexpr std::string_view kMegaMoe = "deep_gemm_mega_moe";           ///< A moe_backend.
+inline constexpr std::string_view kDeepEpLowLatency = "deepep_low_latency";  ///< An all2all.
+
+/// The user's own NCCL_MAX_CTAS; none if it is not set, or is nothing that NCCL would obey.
+[[nodiscard]] std::optional<std::int32_t> own_nccl_max_ctas(const EngineOptions& engine);
+
 /// Whether the group is to grow or shrink while it serves.
 [[nodiscard]] inline bool is_elastic(const ParallelOptions& parallel) {
   return !parallel.scale.empty();

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "eplb/core/communicator.hpp"
 #include "eplb/core/cost.hpp"
 #include "eplb/core/options.hpp"
 #include "eplb/core/topology.hpp"
@@ -22,6 +23,9 @@ namespace eplb::sim {
 [[nodiscard]] ExpertLayerCost expert_layer_cost(const ModelOptions& model,
                                                 const HardwareOptions& hardware,
                                                 const ParallelOptions& parallel);
+
+/// What the core must know of the EP group, whose ranks lie in so many NVLink domains.
+[[nodiscard]] EplbGroup group_of(const Scenario& scenario, std::int32_t domain_count);
 
 /// What `eplb.communicator` comes to on this machine.
 [[nodiscard]] Communicator resolved_communicator(const Scenario& scenario,

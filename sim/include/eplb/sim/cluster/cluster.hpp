@@ -62,11 +62,9 @@ class Cluster {
   [[nodiscard]] std::int32_t edge_count() const;
 
   /// The shortest route of that kind, empty if there is none. A transfer over the network is
-  /// striped over `rail_count()` cards; `rail` says which of them.
+  /// striped over the hardware's network_rails; `rail` says which of them.
   [[nodiscard]] std::vector<Hop> route(RankId from, RankId to, Path path,
                                        std::int32_t rail = 0) const;
-
-  [[nodiscard]] std::int32_t rail_count() const { return hardware_.network_rails; }
 
   /// What a byte from one GPU to another takes of all that is in its way, both memories included.
   /// `from` and `to` differ, and the path exists.

@@ -36,11 +36,11 @@ class CopyStreams final : private FlowOwner, private EventHandler {
   void append(std::size_t stream, CopyJob job);
 
  private:
-  enum class Stage : std::uint8_t { kIdle, kIssuing, kWaitingForEngine, kStarting, kFlowing };
+  enum class State : std::uint8_t { kIdle, kIssuing, kWaitingForEngine, kStarting, kFlowing };
 
   struct Stream {
     std::deque<CopyJob> jobs;  ///< The front one is under way.
-    Stage stage = Stage::kIdle;
+    State state = State::kIdle;
   };
 
   void on_event(const Event& event) override;
