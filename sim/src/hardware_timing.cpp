@@ -53,7 +53,7 @@ std::int64_t HardwareTiming::stalled_ns(RankId rank) const {
 }
 
 std::int64_t HardwareTiming::host_ns(RankId rank) {
-  std::int64_t late_ns = stalled_ns(rank);
+  std::int64_t late_ns = stalled_ns(rank) + ns_of_ms(options_.boundary_idle_ms);
   for (const Straggler& straggler : options_.faults.stragglers) {
     if (straggler.rank == rank.value && covers(straggler, engine_.now_ns())) {
       late_ns += ns_of_us(straggler.late_us);

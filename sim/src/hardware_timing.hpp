@@ -19,6 +19,7 @@ class HardwareTiming final : public GroupTiming {
     HardwareOptions hardware;
     HostCollectives host_collectives = HostCollectives::kSharedMemory;
     FaultOptions faults = {};
+    double boundary_idle_ms = 0;  ///< From the end of every forward to the ranks' next call.
   };
 
   /// The carrier's issuing threads are the ranks' helper threads.

@@ -29,25 +29,59 @@ std::int32_t tensors_per_expert(WeightFormat format) {
   return format == WeightFormat::kBf16 ? 2 : 4;
 }
 
+namespace {
+
+/// Bytes of an element of a row on its way to the experts, scales included. Results are BF16.
+double activation_bytes(WeightFormat format) {
+  switch (format) {
+    case WeightFormat::kBf16:
+    case WeightFormat::kInt4Group32:
+      return 2;
+    case WeightFormat::kFp8Block128:
+      return 1 + 4.0 / 128;
+    case WeightFormat::kMxfp8:
+    case WeightFormat::kMxfp4:
+      return 1 + 1.0 / 32;
+    case WeightFormat::kNvfp4:
+      return 0.5 + 1.0 / 16;
+  }
+  return 0;
+}
+
+constexpr double kResultBytes = 2;
+
+}  // namespace
+
 ExpertLayerCost expert_layer_cost(const ModelOptions& model, const HardwareOptions& hardware,
                                   const ParallelOptions& parallel) {
-  const double row_in_bytes = model.weight_format == WeightFormat::kBf16 ? 2.0 : 1.0;
-  const double row_out_bytes = 2.0;
-  const double row_bytes = (row_in_bytes + row_out_bytes) * model.hidden;
-  // Picks fall on ranks of all domains alike, so this share of a rank's rows comes by the network.
+  const double element_bytes = activation_bytes(model.weight_format);
+  // Picks fall on all ranks alike: one in N stays at home, and those for other domains take the
+  // network.
   const double domain_ranks = std::min(ranks_per_domain(hardware, parallel), parallel.ranks);
+  const double nvlink_share = (domain_ranks - 1) / parallel.ranks;
   const double network_share = 1 - domain_ranks / parallel.ranks;
-  const double nvlink_ns = row_bytes * (1 - network_share) / hardware.nvlink_bandwidth_gb_per_s;
-  const double network_ns =
-      network_share > 0 ? row_bytes * network_share / hardware.network_bandwidth_gb_per_s : 0;
+  const double nvlink_ns_per_byte = nvlink_share / hardware.nvlink_bandwidth_gb_per_s;
+  const double network_ns_per_byte =
+      network_share > 0 ? network_share / hardware.network_bandwidth_gb_per_s : 0;
+  const double ns_per_byte =
+      std::max(nvlink_ns_per_byte, network_ns_per_byte) / hardware.expert_wire_efficiency;
+  // A row is written and read as it arrives, between the two GEMMs, and as its result.
+  const double row_bytes =
+      2 * (element_bytes * (model.hidden + model.moe_intermediate) + kResultBytes * model.hidden);
 
-  return {.start_ns = hardware.expert_layer_start_us * 1e3,
+  return {.start_ns = (hardware.expert_layer_start_us +
+                       hardware.expert_layer_start_per_rank_us * (parallel.ranks - 1)) *
+                      1e3,
           .ns_per_touched_expert = static_cast<double>(bytes_per_expert(model)) /
                                    (hardware.hbm_bandwidth_gb_per_s * hardware.hbm_efficiency),
           .ns_per_padded_row =
               flops_per_row(model) / (arithmetic_tflops(hardware, model.weight_format) * 1e3 *
                                       hardware.arithmetic_efficiency),
-          .ns_per_assignment = std::max(nvlink_ns, network_ns)};
+          .ns_per_dispatched_row = element_bytes * model.hidden * ns_per_byte,
+          .ns_per_combined_row = kResultBytes * model.hidden * ns_per_byte,
+          .ns_per_assignment = hardware.expert_row_bandwidth_gb_per_s.has_value()
+                                   ? row_bytes / *hardware.expert_row_bandwidth_gb_per_s
+                                   : 0};
 }
 
 }  // namespace eplb::sim

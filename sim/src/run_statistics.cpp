@@ -19,7 +19,8 @@ double percentile_ms(const std::vector<std::int64_t>& sorted_ns, std::size_t per
 void RunStatistics::start_forward(std::int64_t now_ns, const Forward& forward) {
   in_step_ = true;
   step_start_ns_ = now_ns;
-  undisturbed_ns_ = forward.expert_layers_ns + forward.others_ns;
+  undisturbed_ns_ = forward.expert_layers_ns + forward.others_ns + forward.balancer_ns;
+  balancer_ns_ += forward.balancer_ns;
   expert_layers_ns_ += forward.expert_layers_ns;
   others_ns_ += forward.others_ns;
   balancedness_.add(forward.balancedness.value);
@@ -60,7 +61,7 @@ SimulationResult RunStatistics::summary() const {
   result.breakdown.others_ms = static_cast<double>(others_ns_) * kMsPerNs / steps;
   result.breakdown.idle_ms = static_cast<double>(idle_ns_) * kMsPerNs / steps;
   result.breakdown.eplb_ms =
-      static_cast<double>(hold_ns_ + commit_ns_ + slowed_ns_) * kMsPerNs / steps;
+      static_cast<double>(hold_ns_ + commit_ns_ + slowed_ns_ + balancer_ns_) * kMsPerNs / steps;
   result.balancedness = {.mean = balancedness_.value().value_or(0),
                          .min_layer = min_layer_.value().value_or(0),
                          .before = before_.value(),
@@ -70,6 +71,7 @@ SimulationResult RunStatistics::summary() const {
   result.commit_count = commit_count_;
   result.commit_ns = commit_ns_;
   result.slowed_ns = slowed_ns_;
+  result.balancer_kernels_ns = balancer_ns_;
   return result;
 }
 

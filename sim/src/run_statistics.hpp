@@ -15,6 +15,7 @@ class RunStatistics {
   struct Forward {
     std::int64_t expert_layers_ns = 0;
     std::int64_t others_ns = 0;
+    std::int64_t balancer_ns = 0;  ///< Kernels and waits that EPLB adds.
     Balancedness balancedness;
   };
 
@@ -25,7 +26,7 @@ class RunStatistics {
   /// Of the time between two forwards.
   struct Gap {
     std::int64_t held_ns = 0;
-    std::int64_t late_ns = 0;  ///< By hosts, for reasons of their own.
+    std::int64_t late_ns = 0;  ///< By hosts, for reasons of their own; the device is idle.
   };
 
   /// The next forward begins. What lies between is what hosts were late by, what the ranks held,
@@ -71,6 +72,7 @@ class RunStatistics {
   std::int64_t idle_ns_ = 0;
   std::int64_t expert_layers_ns_ = 0;
   std::int64_t others_ns_ = 0;
+  std::int64_t balancer_ns_ = 0;
   std::int64_t hold_count_ = 0;
   std::int64_t hold_ns_ = 0;
   std::int64_t commit_count_ = 0;

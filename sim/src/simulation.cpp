@@ -13,6 +13,7 @@
 #include "eplb/sim/workload.hpp"
 #include "run_statistics.hpp"
 #include "stage.hpp"
+#include "step_work.hpp"
 
 namespace eplb::sim {
 namespace {
@@ -34,7 +35,9 @@ class Run final : public StageObserver, private EventHandler {
   /// `timeline` may be null.
   Run(const Scenario& scenario, const PlacementPolicy& policy, const Topology& topology,
       Timeline* timeline)
-      : scenario_(scenario), rank_count_(scenario.parallel.ranks) {
+      : scenario_(scenario),
+        rank_count_(scenario.parallel.ranks),
+        step_work_(scenario.serving, scenario.run.seed) {
     Stage::World world{.engine = engine_,
                        .violations = violations_,
                        .trace_sink = trace_,
@@ -53,8 +56,7 @@ class Run final : public StageObserver, private EventHandler {
     }
     std::uint64_t seed = scenario.run.seed;
     for (const ModelOptions& model : models_of(scenario)) {
-      workloads_.push_back(
-          std::make_unique<Workload>(model, scenario.workload, tokens_per_step(), seed++));
+      workloads_.push_back(std::make_unique<Workload>(model, scenario.workload, 1, seed++));
     }
   }
 
@@ -90,11 +92,6 @@ class Run final : public StageObserver, private EventHandler {
   }
 
  private:
-  [[nodiscard]] std::int64_t tokens_per_step() const {
-    return std::int64_t{scenario_.serving.requests_per_rank} *
-           scenario_.serving.tokens_per_request * rank_count_;
-  }
-
   /// Ranks of all stages.
   [[nodiscard]] std::int32_t rank_total() const {
     return rank_count_ * static_cast<std::int32_t>(stages_.size());
@@ -117,29 +114,35 @@ class Run final : public StageObserver, private EventHandler {
 
   void begin_step() {
     const std::int64_t step = statistics_.step_count();
+    const StepWork::Step& work = step_work_.draw(rank_count_);
     std::vector<const LoadMatrix*> counts;
     for (const auto& workload : workloads_) {
+      workload->set_tokens_per_step(work.row_count);
       counts.push_back(&workload->counts_at(step));
     }
-    const ServingOptions& serving = scenario_.serving;
-    const double others_ms = serving.other_kernels_base_ms +
-                             serving.other_kernels_per_request_ms * serving.requests_per_rank;
     const auto stage_count = static_cast<double>(stages_.size());
-    std::int64_t layers_ns = 0;
+    const std::int64_t others_ns = std::llround(work.others_ns / stage_count);
+    const std::int64_t wait_ns = std::llround(work.wait_ns / stage_count);
+    Stage::DeviceTime slowest;
     for (const auto& stage : stages_) {
-      layers_ns = std::max(layers_ns, stage->run_layers(counts));
+      const Stage::DeviceTime time = stage->run_layers(counts, work.rows);
+      if (time.layers_ns + time.balancer_ns > slowest.layers_ns + slowest.balancer_ns) {
+        slowest = time;
+      }
     }
-    const std::int64_t others_ns = std::llround(others_ms * 1e6 / stage_count);
+    const std::int64_t layers_ns = slowest.layers_ns + wait_ns;
     const Balancedness balancedness = balancedness_now();
-    statistics_.start_forward(
-        engine_.now_ns(),
-        {.expert_layers_ns = layers_ns, .others_ns = others_ns, .balancedness = balancedness});
+    statistics_.start_forward(engine_.now_ns(), {.expert_layers_ns = layers_ns,
+                                                 .others_ns = others_ns,
+                                                 .balancer_ns = slowest.balancer_ns,
+                                                 .balancedness = balancedness});
     choose_shown(step);
-    tokens_served_ += std::int64_t{serving.requests_per_rank} * rank_count_;
+    tokens_served_ += std::int64_t{scenario_.serving.requests_per_rank} * rank_count_;
     pausing_ = step + 1 == scenario_.run.steps || scaling_ != nullptr || scale_due(step + 1);
     for (const auto& stage : stages_) {
       stage->begin_forward({.layers_ns = layers_ns,
                             .others_ns = others_ns,
+                            .balancer_ns = slowest.balancer_ns,
                             .step = step,
                             .balancedness = balancedness.value});
     }
@@ -271,9 +274,6 @@ class Run final : public StageObserver, private EventHandler {
       }
     }
     rank_count_ = ranks;
-    for (const auto& workload : workloads_) {
-      workload->set_tokens_per_step(tokens_per_step());
-    }
     scaling_.reset();
     ++next_scale_;
     resume_all();
@@ -357,6 +357,7 @@ class Run final : public StageObserver, private EventHandler {
   Violations violations_;
   DigestSink trace_;
   std::int32_t rank_count_;
+  StepWork step_work_;
   std::vector<std::unique_ptr<GroupTrace>> traces_;  ///< By stage; none if nobody looks.
   std::vector<std::unique_ptr<Stage>> stages_;
   std::vector<std::unique_ptr<Workload>> workloads_;  ///< By model.

@@ -1,12 +1,17 @@
 #include "stage.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "eplb/core/communicator.hpp"
+#include "eplb/sim/balancer_kernels.hpp"
+#include "eplb/sim/cluster/host_collectives.hpp"
 #include "eplb/sim/machine.hpp"
 #include "fault_times.hpp"
 #include "forward_load.hpp"
+#include "step_work.hpp"
 
 namespace eplb::sim {
 namespace {
@@ -45,10 +50,6 @@ std::vector<std::int64_t> row_bytes_of(const Scenario& scenario,
                  bytes_per_expert(models[segment.model]));
   }
   return bytes;
-}
-
-std::int32_t rows_per_rank(const ServingOptions& serving) {
-  return serving.requests_per_rank * serving.tokens_per_request;
 }
 
 }  // namespace
@@ -101,7 +102,8 @@ Stage::Stage(const World& world, const Scenario& scenario, std::vector<Segment> 
       timing_(world.engine, carrier_,
               {.hardware = scenario.hardware,
                .host_collectives = scenario.engine.host_collectives,
-               .faults = scenario.faults},
+               .faults = scenario.faults,
+               .boundary_idle_ms = scenario.serving.boundary_idle_ms},
               topology),
       port_faults_(world.engine, carrier_, scenario.hardware, scenario.faults),
       sink_(world.trace_sink, world.trace),
@@ -128,16 +130,14 @@ void Stage::make_layers() {
   const std::vector<ModelOptions> models = models_of(scenario_);
   ParallelOptions parallel = scenario_.parallel;
   parallel.ranks = shape_.rank_count;
-  const std::int32_t rows = rows_per_rank(scenario_.serving);
+  const auto rows = static_cast<std::int32_t>(mean_rows_per_rank(scenario_.serving));
   layers_.clear();
   for (const Segment& segment : segments_) {
     const ModelOptions& model = models[segment.model];
-    const double tokens_per_expert =
-        static_cast<double>(rows) * shape_.rank_count * model.top_k / model.logical_experts;
     layers_.emplace_back(
         ExpertLayers::Options{.shape = shape_,
                               .cost = expert_layer_cost(model, scenario_.hardware, parallel),
-                              .block_rows = block_rows_for(tokens_per_expert),
+                              .top_k = model.top_k,
                               .dealer = {.choice = scenario_.eplb.replica_choice,
                                          .rows_per_rank = rows,
                                          .rank_count = shape_.rank_count,
@@ -175,16 +175,48 @@ void Stage::watch_plans() {
       });
 }
 
-std::int64_t Stage::run_layers(const std::vector<const LoadMatrix*>& counts) {
+double Stage::balancer_ns(const std::vector<const LoadMatrix*>& counts,
+                          std::span<const std::int64_t> rows) {
+  if (balancer() == nullptr) {
+    return 0;
+  }
+  const HardwareOptions& hardware = scenario_.hardware;
+  const EngineOptions& engine = scenario_.engine;
+  const std::vector<ModelOptions> models = models_of(scenario_);
+  const bool recording = group_->rank(RankId{0}).recorder().gate();
+  double ns = hardware.step_kernel_us * 1e3;
+  for (const Segment& segment : segments_) {
+    const LoadMatrix& of_model = *counts[segment.model];
+    for (std::int32_t layer = 0; layer < segment.span.layer_count; ++layer) {
+      const auto row = segment.span.first_count_row + layer;
+      const auto slots = segment.span.first_group_layer + layer;
+      // Requests are spread over ranks whatever their experts, so each counts its share.
+      ns +=
+          mapping_ns(hardware, engine, recording,
+                     {.picks = *std::ranges::max_element(rows) * models[segment.model].top_k,
+                      .busiest_logical = of_model.row(row).maxCoeff() / shape_.rank_count,
+                      .busiest_slot = tally_.slot_loads.row(slots).maxCoeff() / shape_.rank_count});
+    }
+  }
+  if (engine.readiness_all_reduce && scenario_.eplb.use_async) {
+    ns += reduction_ns(hardware, topology_, engine.host_collectives, 0);
+  }
+  return ns;
+}
+
+Stage::DeviceTime Stage::run_layers(const std::vector<const LoadMatrix*>& counts,
+                                    std::span<const std::int64_t> rows) {
   std::int64_t duration_ns = 0;
   const std::vector<double> factors = wire_factors();
   tally_.weights_ns = 0;
   tally_.wire_ns = 0;
   for (std::size_t index = 0; index < segments_.size(); ++index) {
     const Segment& segment = segments_[index];
-    duration_ns += layers_[index].run(*counts[segment.model], segment.span,
-                                      group_->rank(RankId{0}).maps(), factors, tally_);
+    duration_ns +=
+        layers_[index].run(*counts[segment.model], segment.span, group_->rank(RankId{0}).maps(),
+                           {.by_rank = rows, .wire_factors = factors}, tally_);
   }
+  const std::int64_t own_ns = std::llround(balancer_ns(counts, rows));
   if (balancer() != nullptr && group_->rank(RankId{0}).recorder().gate()) {
     LoadMatrix logical = LoadMatrix::Zero(shape_.layer_count, shape_.expert_count);
     for (const Segment& segment : segments_) {
@@ -194,7 +226,7 @@ std::int64_t Stage::run_layers(const std::vector<const LoadMatrix*>& counts) {
     group_->rank(RankId{0}).recorder().count(
         std::move(logical), scenario_.eplb.log_balancedness ? tally_.slot_loads : LoadMatrix{});
   }
-  return duration_ns;
+  return {.layers_ns = duration_ns, .balancer_ns = own_ns};
 }
 
 std::int64_t Stage::bytes_of_layers() const {
@@ -226,7 +258,7 @@ std::vector<double> Stage::wire_factors() const {
 }
 
 void Stage::begin_forward(const Forward& forward) {
-  const ForwardWork work{.duration_ns = forward.layers_ns + forward.others_ns,
+  const ForwardWork work{.duration_ns = forward.layers_ns + forward.others_ns + forward.balancer_ns,
                          .weights_ns = tally_.weights_ns,
                          .wire_ns = tally_.wire_ns,
                          .others_ns = static_cast<double>(forward.others_ns)};

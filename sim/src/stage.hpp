@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "eplb/core/topology.hpp"
@@ -58,17 +59,25 @@ class Stage final : private Serving, private FlowOwner, private EventHandler {
   /// Without it the initial placement serves to the end.
   [[nodiscard]] Result<void> attach_balancers();
 
-  /// Expert layers of a forward: `counts` by model.
-  [[nodiscard]] std::int64_t run_layers(const std::vector<const LoadMatrix*>& counts);
+  /// What a forward takes on the device, undisturbed.
+  struct DeviceTime {
+    std::int64_t layers_ns = 0;    ///< Expert layers.
+    std::int64_t balancer_ns = 0;  ///< Mapping, counting, and agreeing on a flag.
+  };
+
+  /// Layers of a forward: `counts` by model, `rows` by rank.
+  [[nodiscard]] DeviceTime run_layers(const std::vector<const LoadMatrix*>& counts,
+                                      std::span<const std::int64_t> rows);
 
   struct Forward {
-    std::int64_t layers_ns = 0;  ///< Of the slowest stage.
+    std::int64_t layers_ns = 0;  ///< Of the slowest stage, the wait for the last rank included.
     std::int64_t others_ns = 0;
+    std::int64_t balancer_ns = 0;
     std::int64_t step = 0;
     double balancedness = 0;
   };
 
-  /// The forward whose layers were run; undisturbed it lasts as long as both of its parts.
+  /// The forward whose layers were run; undisturbed it lasts as long as its parts.
   void begin_forward(const Forward& forward);
 
   /// By how much the latest host was late since the last call.
@@ -105,6 +114,8 @@ class Stage final : private Serving, private FlowOwner, private EventHandler {
   void stopped(RankId rank) override;
 
   void make_layers();
+  [[nodiscard]] double balancer_ns(const std::vector<const LoadMatrix*>& counts,
+                                   std::span<const std::int64_t> rows);
   [[nodiscard]] std::vector<double> wire_factors() const;
   void watch_plans();
 

@@ -19,9 +19,12 @@ Workload::Workload(const ModelOptions& model, const WorkloadOptions& options,
       counts_(LoadMatrix::Zero(model.moe_layers, model.logical_experts)) {}
 
 void Workload::set_tokens_per_step(std::int64_t tokens_per_step) {
+  if (tokens_per_step == tokens_) {
+    return;
+  }
   tokens_ = tokens_per_step;
   picks_ = tokens_per_step * top_k_;
-  routing_version_ = -1;  // Expected counts are rounded anew.
+  rounded_ = false;
 }
 
 const LoadMatrix& Workload::counts_at(std::int64_t step) {
@@ -41,10 +44,11 @@ const LoadMatrix& Workload::counts_at(std::int64_t step) {
   for (Eigen::Index layer = 0; layer < counts_.rows(); ++layer) {
     if (noise_ == Noise::kMultinomial) {
       draw_layer(layer);
-    } else if (changed) {
+    } else if (changed || !rounded_) {
       round_layer(layer);
     }
   }
+  rounded_ = true;
   return counts_;
 }
 
@@ -75,6 +79,13 @@ ReplicaDealer::ReplicaDealer(const Options& options)
                                         .rank_count = options.rank_count})),
       rows_(std::int64_t{options.rows_per_rank} * options.rank_count),
       random_(options.seed, "replicas") {}
+
+void ReplicaDealer::set_row_count(std::int64_t rows) {
+  if (rows != rows_) {
+    rows_ = rows;
+    rows_by_count_.clear();
+  }
+}
 
 void ReplicaDealer::deal(std::span<const std::int64_t> counts, const LayerMap& map,
                          std::span<std::int64_t> tokens_per_slot) {

@@ -63,7 +63,7 @@ TEST_CASE("a section of the wrong type is named once, and nothing below it") {
         "t.yaml:3:11: error: parallel: must be a mapping of ranks, ranks_per_node, data_parallel, "
         "pipeline_stages, scale, got 4\n"
         "t.yaml:4:10: error: serving: must be a mapping of requests_per_rank, tokens_per_request, "
-        "accepted_tokens, other_kernels_ms, got none\n"
+        "accepted_tokens, other_kernels_ms, rank_imbalance, boundary_idle_ms, prefill, got none\n"
         "t.yaml:5:7: error: eplb: must be a mapping of enabled, num_redundant_experts, "
         "window_size, step_interval, use_async, policy, replica_choice, window_parts, "
         "history_parts, window_half_life_steps, communicator, log_balancedness, "
@@ -72,7 +72,7 @@ TEST_CASE("a section of the wrong type is named once, and nothing below it") {
         "deadline_ms, on_failure, got on\n");
   CHECK(problems(kLegal, {"serving.other_kernels_ms=5"}) ==
         "--set serving.other_kernels_ms=5: error: serving.other_kernels_ms: must be a mapping of "
-        "base, per_request, got 5\n");
+        "base, per_request, per_prefill_token, got 5\n");
 }
 
 TEST_CASE("a policy must be one of those that the caller has") {

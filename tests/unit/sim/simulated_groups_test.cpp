@@ -3,6 +3,7 @@
 // one thing changed at a time, values worked by hand.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <map>
 #include <vector>
 
@@ -14,8 +15,10 @@ namespace eplb::sim {
 namespace {
 
 /// An expert layer: start, then 120 ns a row of the busiest ranks, which hold five experts with
-/// one replica each, of 64 rows.
-constexpr double kLayerMs = 0.010 + 5 * 64 * 120e-6;
+/// one replica each, of 64 rows in a block of 96, and read 6 us of weights for each.
+const double kLayerMs = 0.010 + std::pow(std::pow(5 * 96 * 120e-6, 8) + std::pow(5 * 6e-3, 8) +
+                                             std::pow(320 * 3.75e-6 + 256 * 3.75e-6, 8),
+                                         0.125);
 constexpr double kOthersMs = 0.5 + 64 * 0.01;
 
 Scenario even_scenario() {

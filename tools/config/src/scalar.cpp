@@ -62,6 +62,17 @@ constexpr std::array kNixlPaths = std::to_array<EnumName<NixlPath>>({
     {NixlPath::kTcp, "tcp"},
 });
 
+constexpr std::array kLoadCountings = std::to_array<EnumName<LoadCounting>>({
+    {LoadCounting::kLogical, "logical"},
+    {LoadCounting::kPhysical, "physical"},
+    {LoadCounting::kBoth, "both"},
+});
+
+constexpr std::array kReplicaMappings = std::to_array<EnumName<ReplicaMapping>>({
+    {ReplicaMapping::kFused, "fused"},
+    {ReplicaMapping::kSeparate, "separate"},
+});
+
 constexpr std::array kHostCollectives = std::to_array<EnumName<HostCollectives>>({
     {HostCollectives::kSharedMemory, "shared_memory"},
     {HostCollectives::kTree, "tree"},
@@ -213,6 +224,14 @@ std::span<const EnumName<NixlPath>> enum_names(NixlPath) {
 
 std::span<const EnumName<HostCollectives>> enum_names(HostCollectives) {
   return kHostCollectives;
+}
+
+std::span<const EnumName<LoadCounting>> enum_names(LoadCounting) {
+  return kLoadCountings;
+}
+
+std::span<const EnumName<ReplicaMapping>> enum_names(ReplicaMapping) {
+  return kReplicaMappings;
 }
 
 std::span<const EnumName<sim::Port>> enum_names(sim::Port) {

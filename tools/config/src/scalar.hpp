@@ -45,6 +45,8 @@ struct EnumName {
 [[nodiscard]] std::span<const EnumName<OnFailure>> enum_names(OnFailure);
 [[nodiscard]] std::span<const EnumName<NixlPath>> enum_names(NixlPath);
 [[nodiscard]] std::span<const EnumName<HostCollectives>> enum_names(HostCollectives);
+[[nodiscard]] std::span<const EnumName<LoadCounting>> enum_names(LoadCounting);
+[[nodiscard]] std::span<const EnumName<ReplicaMapping>> enum_names(ReplicaMapping);
 [[nodiscard]] std::span<const EnumName<sim::Port>> enum_names(sim::Port);
 [[nodiscard]] std::span<const EnumName<sim::KernelKind>> enum_names(sim::KernelKind);
 

@@ -90,6 +90,18 @@ constexpr std::array kEngineFields = std::to_array<Field<EngineOptions>>({
      .help = "How the hosts sum up the load, and wait for each other in eplb.handshake `barriers`: "
              "over a board in each host and a tree between hosts, "
              "over a tree of all ranks, or over gloo's ring."},
+    {.key = "load_counting",
+     .member = &EngineOptions::load_counting,
+     .help = "What a forward is charged for counting: by logical expert, by slot, or both. The "
+             "window is by logical expert in any case."},
+    {.key = "replica_mapping",
+     .member = &EngineOptions::replica_mapping,
+     .help = "Whether rows are mapped and counted in the staging kernel, or by a kernel of their "
+             "own with an atomic a pick."},
+    {.key = "readiness_all_reduce",
+     .member = &EngineOptions::readiness_all_reduce,
+     .help = "Whether hosts agree on a flag before each step, by host_collectives, and wait for "
+             "it: what engines do that have no other way to learn that weights have landed."},
 });
 
 }  // namespace

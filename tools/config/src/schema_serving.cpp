@@ -31,6 +31,31 @@ constexpr std::array kServingFields = std::to_array<Field<sim::ServingOptions>>(
      .unit = "ms",
      .range = kMilliseconds,
      .help = "The part of it that each of a rank's requests adds."},
+    {.key = "other_kernels_ms.per_prefill_token",
+     .member = &sim::ServingOptions::other_kernels_per_prefill_token_ms,
+     .unit = "ms",
+     .range = kMilliseconds,
+     .help = "The part of it that each prefill token of a rank adds."},
+    {.key = "rank_imbalance",
+     .member = &sim::ServingOptions::rank_imbalance,
+     .range = {.min = 0, .max = 10},
+     .help = "Standard deviation between ranks of the time that their requests add, as a share of "
+             "it: their contexts differ. The first expert layer of a step waits for the last "
+             "rank."},
+    {.key = "boundary_idle_ms",
+     .member = &sim::ServingOptions::boundary_idle_ms,
+     .unit = "ms",
+     .range = kMilliseconds,
+     .help = "How long the device waits for its host between two forwards."},
+    {.key = "prefill.mean_tokens",
+     .member = &sim::ServingOptions::prefill_tokens_mean,
+     .range = {.min = 0, .max = 1 << 20},
+     .help = "Rows of prompts on a rank in a step, beside the decoding requests. What a prompt "
+             "waits for its first token is not modelled."},
+    {.key = "prefill.cv",
+     .member = &sim::ServingOptions::prefill_tokens_cv,
+     .range = {.min = 0, .max = 10},
+     .help = "Their standard deviation over ranks and steps, as a share of the mean; log-normal."},
 });
 
 constexpr std::array kWorkloadFields = std::to_array<Field<sim::WorkloadOptions>>({

@@ -90,6 +90,19 @@ enum class HostCollectives : std::uint8_t {
   kSharedMemory,  ///< A board in each host, a tree between hosts.
 };
 
+/// What a forward counts its tokens by.
+enum class LoadCounting : std::uint8_t {
+  kLogical,   ///< By logical expert, what the window needs.
+  kPhysical,  ///< By slot, as engines did that fold counts through the map later.
+  kBoth,
+};
+
+/// Where rows are given their replicas, and counted.
+enum class ReplicaMapping : std::uint8_t {
+  kFused,     ///< In the kernel that stages rows for dispatch.
+  kSeparate,  ///< In a kernel of its own, which counts with one atomic a pick.
+};
+
 /// What the serving engine runs beside the balancer, as far as the balancer must know.
 struct EngineOptions {
   std::string all2all = {};                        ///< vLLM's all2all backend, by name.
@@ -100,6 +113,10 @@ struct EngineOptions {
   std::optional<std::int32_t> moe_sms = std::nullopt;
   NixlPath nixl_path = NixlPath::kAuto;
   HostCollectives host_collectives = HostCollectives::kSharedMemory;
+  // What a run is charged for; the window is by logical expert in any case.
+  LoadCounting load_counting = LoadCounting::kLogical;
+  ReplicaMapping replica_mapping = ReplicaMapping::kFused;
+  bool readiness_all_reduce = false;  ///< Hosts agree on a flag before each step, and wait for it.
 };
 
 /// The balancer's settings; names and defaults of vLLM's --eplb-config, then ours.

@@ -17,11 +17,17 @@ class ExpertLayers {
   struct Options {
     Shape shape;  ///< Of the group; its layer count does not matter here.
     ExpertLayerCost cost;
-    std::int32_t block_rows = 16;
+    std::int32_t top_k = 1;
     ReplicaDealer::Options dealer;
   };
 
   explicit ExpertLayers(const Options& options);
+
+  /// What a forward has to do besides its counts.
+  struct Rows {
+    std::span<const std::int64_t> by_rank;  ///< Rows that each rank brings.
+    std::span<const double> wire_factors;   ///< By rank, stretch its wire; empty: nothing does.
+  };
 
   /// Layers that follow each other: where they are in the counts and in the group.
   struct Span {
@@ -39,13 +45,16 @@ class ExpertLayers {
   };
 
   /// Time in ns of the span's layers, one after another, each until its slowest rank is done. Fills
-  /// the tally's rows of the span and adds to its sums. `wire_factors`, by rank, stretch the time
-  /// on the wire; empty if nothing does.
+  /// the tally's rows of the span and adds to its sums.
   [[nodiscard]] std::int64_t run(const LoadMatrix& counts, const Span& span,
-                                 const SimMapPublisher& maps, std::span<const double> wire_factors,
-                                 Tally& tally);
+                                 const SimMapPublisher& maps, const Rows& rows, Tally& tally);
 
  private:
+  struct Layer;
+
+  [[nodiscard]] ExpertLayerParts slowest_rank(const Layer& layer, const Rows& rows,
+                                              Tally& tally) const;
+
   Options options_;
   ReplicaDealer dealer_;
 };

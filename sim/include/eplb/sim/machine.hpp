@@ -14,12 +14,14 @@ namespace eplb::sim {
 [[nodiscard]] Result<Topology> topology_of(const HardwareOptions& hardware,
                                            const ParallelOptions& parallel);
 
-/// Coefficients of an expert layer:
+/// Coefficients of an expert layer (derivation: docs/cost-model.md):
+///   start       expert_layer_start + expert_layer_start_per_rank x (ranks - 1)
 ///   weights     bytes of an expert / (HBM bandwidth x efficiency)
 ///   arithmetic  6 hidden intermediate FLOPs a row / (dense rate of the format x efficiency)
-///   wire        a row in (1 byte an element, 2 for BF16) and its result out (BF16), over NVLink;
-///               where the group spans domains, over whichever of NVLink and network ends later.
-/// None of them is fitted to a measured layer.
+///   wire        a row's activations in, its BF16 result out, but for those that stay at home, over
+///               NVLink; where the group spans domains, over whichever of NVLink and network ends
+///               later; times the share that the kernel reaches
+///   rows        bytes that a row writes and reads in memory / expert_row_bandwidth
 [[nodiscard]] ExpertLayerCost expert_layer_cost(const ModelOptions& model,
                                                 const HardwareOptions& hardware,
                                                 const ParallelOptions& parallel);

@@ -35,7 +35,21 @@ struct HardwareOptions {
 
   double nvlink_bandwidth_gb_per_s = 0;   ///< One GPU, one direction, as kernels reach it.
   double network_bandwidth_gb_per_s = 0;  ///< One GPU, one direction, between domains.
-  double expert_layer_start_us = 0;       ///< Least time of an expert layer.
+
+  // The expert kernel, beyond the shares of memory and arithmetic above (docs/cost-model.md).
+  double expert_layer_start_us = 0;           ///< Least time of an expert layer on one rank.
+  double expert_layer_start_per_rank_us = 0;  ///< What each further rank of the group adds.
+  double expert_wire_efficiency = 1;  ///< Share of the port's rate in dispatch and combine, (0, 1].
+  /// Rate at which rows pass through memory on their way, which nothing hides; none: at once.
+  std::optional<double> expert_row_bandwidth_gb_per_s = {};
+
+  // What a balancer costs a forward on the device.
+  double fused_mapping_us = 0;         ///< Of a layer, in the staging kernel.
+  double mapping_start_us = 0;         ///< Of a layer, by a kernel of its own, and then
+  double record_ns_per_pick = 0;       ///< for each (row, k) of a rank, counted once,
+  double record_ns_second_count = 0;   ///< for each that is counted twice,
+  double record_ns_per_collision = 0;  ///< and for each on the busiest counter.
+  double step_kernel_us = 0;           ///< Of a step, closing its counts.
 
   double peer_copy_bandwidth_gb_per_s = 0;     ///< Copy engine, bulk, one direction, in a domain.
   double peer_copy_start_us = 0;               ///< What each copy costs on top of its bytes.
@@ -126,6 +140,14 @@ struct ServingOptions {
   double accepted_tokens = 1;               ///< Tokens a request gains in a step.
   double other_kernels_base_ms = 0;         ///< Everything but the expert layers: fixed part.
   double other_kernels_per_request_ms = 0;  ///< The part that grows with requests a rank.
+  /// The part that grows with prefill tokens, for each.
+  double other_kernels_per_prefill_token_ms = 0;
+  /// Standard deviation of a rank's own part of a step (contexts differ), as a share of that part:
+  /// of per_request x requests_per_rank. The first expert layer waits for the last rank.
+  double rank_imbalance = 0;
+  double boundary_idle_ms = 0;     ///< The device waits for its host between two forwards.
+  double prefill_tokens_mean = 0;  ///< Rows of prompts on a rank in a step, beside decoding.
+  double prefill_tokens_cv = 0;    ///< Their standard deviation over ranks and steps / mean.
 };
 
 /// Every expert alike.

@@ -21,10 +21,10 @@ struct StepTimes {
 
 /// Where the mean step's time went.
 struct StepBreakdown {
-  double mega_moe_ms = 0;  ///< Expert layers.
+  double mega_moe_ms = 0;  ///< Expert layers, and the first one's wait for the last rank.
   double others_ms = 0;    ///< Every other kernel.
   double idle_ms = 0;      ///< Between forwards, without a cause of the balancer's.
-  double eplb_ms = 0;      ///< Holds, commits on the forward queue, kernels slowed by copies.
+  double eplb_ms = 0;      ///< Its kernels, holds, commits, forwards slowed by copies.
 };
 
 /// Means over steps of each step's balancedness; `before` is up to the first commit and `after`
@@ -58,9 +58,10 @@ struct SimulationResult {
   BalancednessSummary balancedness;
   std::int64_t hold_count = 0;
   std::int64_t hold_ns = 0;
-  std::int64_t commit_count = 0;  ///< Steps whose next forward waited for a commit's copies.
-  std::int64_t commit_ns = 0;     ///< What they waited, in all.
-  std::int64_t slowed_ns = 0;     ///< What forwards lost to copies beside them, in all.
+  std::int64_t commit_count = 0;         ///< Steps whose next forward waited for a commit's copies.
+  std::int64_t commit_ns = 0;            ///< What they waited, in all.
+  std::int64_t slowed_ns = 0;            ///< What forwards lost to copies beside them, in all.
+  std::int64_t balancer_kernels_ns = 0;  ///< What mapping, counting and agreeing took, in all.
   MemoryUse memory;
   std::vector<RearrangementReport> rearrangements;
   std::int64_t aborted_rearrangement_count = 0;

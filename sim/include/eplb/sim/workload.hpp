@@ -27,7 +27,7 @@ class Workload {
   /// tokens. Steps are asked for in order; valid until the next call.
   [[nodiscard]] const LoadMatrix& counts_at(std::int64_t step);
 
-  /// From the next step on: the group has grown or shrunk.
+  /// From the next step on: the group has another size, or prompts come and go.
   void set_tokens_per_step(std::int64_t tokens_per_step);
 
   [[nodiscard]] std::int64_t tokens_per_step() const { return tokens_; }
@@ -46,6 +46,7 @@ class Workload {
   RoutingModel routing_;
   RandomStream random_;
   std::int64_t routing_version_ = 0;
+  bool rounded_ = false;  ///< Expected counts are those of `tokens_`.
   RealLoadMatrix shares_;
   RealLoadMatrix conditional_;  ///< Share of an expert among itself and those after it.
   LoadMatrix counts_;
@@ -64,6 +65,10 @@ class ReplicaDealer {
   };
 
   explicit ReplicaDealer(const Options& options);
+
+  /// Rows of all ranks, where a step has others than rows_per_rank each. How the choice splits them
+  /// stays that of rows_per_rank, a difference of about 1 / rows.
+  void set_row_count(std::int64_t rows);
 
   /// Adds up one layer: `counts`, [experts], to `tokens_per_slot`, [slots], through `map`.
   void deal(std::span<const std::int64_t> counts, const LayerMap& map,
