@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace eplb::sim {
 namespace {
@@ -47,9 +48,17 @@ void RunStatistics::end_step(std::int64_t now_ns, const Gap& gap) {
   in_step_ = false;
 }
 
+void RunStatistics::start_over() {
+  RunStatistics fresh;
+  fresh.steps_before_ = step_count();
+  fresh.any_commit_ = any_commit_;
+  fresh.any_rearrangement_ = any_rearrangement_;
+  *this = std::move(fresh);
+}
+
 SimulationResult RunStatistics::summary() const {
   SimulationResult result;
-  result.steps = step_count();
+  result.steps = static_cast<std::int64_t>(step_ns_.size());
   result.simulated_ns = std::accumulate(step_ns_.begin(), step_ns_.end(), std::int64_t{0});
   std::vector<std::int64_t> sorted = step_ns_;
   std::ranges::sort(sorted);

@@ -42,9 +42,13 @@ class RunStatistics {
     any_rearrangement_ = any_rearrangement;
   }
 
+  /// Steps that have ended, those before the last start_over included.
   [[nodiscard]] std::int64_t step_count() const {
-    return static_cast<std::int64_t>(step_ns_.size());
+    return steps_before_ + static_cast<std::int64_t>(step_ns_.size());
   }
+
+  /// Forgets all that was gathered: the group has warmed up.
+  void start_over();
 
   /// Steps, times, balancedness and holds; the rest is the run's to fill in.
   [[nodiscard]] SimulationResult summary() const;
@@ -64,6 +68,7 @@ class RunStatistics {
     }
   };
 
+  std::int64_t steps_before_ = 0;
   std::vector<std::int64_t> step_ns_;
   std::int64_t step_start_ns_ = 0;
   std::int64_t forward_end_ns_ = 0;

@@ -176,6 +176,11 @@ class Run final : public StageObserver, private EventHandler {
                            {.held_ns = held_ns - held_before_ns_, .late_ns = late_ns});
       held_before_ns_ = held_ns;
       note_rearrangements();
+      if (scenario_.run.warmup_steps > 0 &&
+          statistics_.step_count() == scenario_.run.warmup_steps) {
+        statistics_.start_over();
+        tokens_served_ = 0;
+      }
     }
   }
 

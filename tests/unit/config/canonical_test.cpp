@@ -165,6 +165,7 @@ TEST_CASE("the canonical text has every key, in the order of the schema") {
         "  lost_ranks: []\n"
         "run:\n"
         "  steps: 8000\n"
+        "  warmup_steps: 0\n"
         "  seed: 1\n"
         "  compare_off: false\n");
 }

@@ -1,5 +1,6 @@
 #include <array>
 
+#include "calibrate_command.hpp"
 #include "check_command.hpp"
 #include "eplb/cli/command.hpp"
 #include "fuzz_command.hpp"
@@ -13,6 +14,8 @@ std::span<const Command> commands() {
       Command{"sim", "serve a configuration in the simulator: what is EPLB worth?", &run_sim},
       Command{"check", "a configuration as it is understood, without running it", &run_check},
       Command{"plan", "one placement of experts on ranks, from recorded loads", &run_plan},
+      Command{"calibrate", "a hardware file from measured times of the expert kernel",
+              &run_calibrate},
       Command{"fuzz", "the balancer itself in simulated worlds with faults", &run_fuzz},
       Command{"replay", "one world of fuzz again", &run_replay},
   };

@@ -32,6 +32,8 @@ std::vector<std::filesystem::path> config_dirs(const OptionValues& values) {
   return dirs;
 }
 
+}  // namespace
+
 config::LoadOptions load_options(const OptionValues& values) {
   config::LoadOptions options{
       .config_dirs = config_dirs(values), .overrides = {}, .policy_names = {}};
@@ -44,18 +46,21 @@ config::LoadOptions load_options(const OptionValues& values) {
   return options;
 }
 
-}  // namespace
+OptionSpec configs_option() {
+  return {.name = "configs",
+          .value_name = "DIR",
+          .help =
+              "where the names of models and hardware are sought, in models/ and hardware/; "
+              "without it ./configs, then what is installed",
+          .repeatable = true};
+}
 
 std::vector<OptionSpec> config_options() {
   return {{.name = "set",
            .value_name = "KEY=VALUE",
            .help = "another value for a key of the file, as in --set eplb.window_size=100",
            .repeatable = true},
-          {.name = "configs",
-           .value_name = "DIR",
-           .help = "where the names of models and hardware are sought, in models/ and hardware/; "
-                   "without it ./configs, then what is installed",
-           .repeatable = true},
+          configs_option(),
           json_option()};
 }
 

@@ -17,6 +17,10 @@ namespace eplb::cli {
 /// where the result goes.
 [[nodiscard]] std::vector<OptionSpec> config_options();
 
+/// The option that says where names are sought, and the loading that obeys it and `set`.
+[[nodiscard]] OptionSpec configs_option();
+[[nodiscard]] config::LoadOptions load_options(const OptionValues& values);
+
 /// The option of a command that can show what happened: where the timeline goes.
 [[nodiscard]] OptionSpec trace_option();
 

@@ -11,6 +11,7 @@
 #include "eplb/config/config.hpp"
 #include "eplb/core/digest.hpp"
 #include "fields.hpp"
+#include "include_kinds.hpp"
 #include "lookup.hpp"
 #include "models.hpp"
 #include "overrides.hpp"
@@ -26,8 +27,6 @@ namespace {
 constexpr std::string_view kModel = "model";
 constexpr std::string_view kHardware = "hardware";
 constexpr std::string_view kPolicyKey = "eplb.policy";
-
-constexpr IncludeKind kMachine = {.noun = kHardware, .folder = "hardware", .has_name = false};
 
 constexpr std::string_view kProgram = "program";
 
@@ -49,7 +48,8 @@ std::vector<Yaml> complete(Yaml& root, const LoadOptions& options, Reading& read
   std::vector<Yaml> drafts = take_drafts(root, reading);
   include_models(root, drafts, options, reading);
   if (Yaml* hardware = find(root, kHardware); hardware != nullptr) {
-    include_file(*hardware, std::string(kHardware), kMachine, options, reading);
+    static_cast<void>(
+        include_file(*hardware, std::string(kHardware), kHardwareFiles, options, reading));
   }
   for (Override& one : waiting) {
     apply_override(std::move(one), root, reading);

@@ -21,21 +21,6 @@ bool is_path(const std::string& value) {
   return value.find('/') != std::string::npos || value.ends_with(kExtension);
 }
 
-/// Names of all files of a kind, sorted, each once.
-std::vector<std::string> known_names(const IncludeKind& kind, const LoadOptions& options) {
-  std::set<std::string> names;
-  for (const std::filesystem::path& directory : options.config_dirs) {
-    std::error_code error;
-    std::filesystem::directory_iterator files(directory / kind.folder, error);
-    for (; !error && files != std::filesystem::directory_iterator(); files.increment(error)) {
-      if (files->path().extension() == kExtension) {
-        names.insert(files->path().stem().string());
-      }
-    }
-  }
-  return {names.begin(), names.end()};
-}
-
 /// Where the file of this name lies: in the first directory that has one; empty if none has.
 std::filesystem::path find_named(const std::string& name, const IncludeKind& kind,
                                  const LoadOptions& options) {
@@ -72,27 +57,41 @@ std::filesystem::path locate(const Yaml& value, const std::string& key, const In
 
 }  // namespace
 
-void include_file(Yaml& value, const std::string& key, const IncludeKind& kind,
-                  const LoadOptions& options, Reading& reading) {
+std::vector<std::string> known_names(const IncludeKind& kind, const LoadOptions& options) {
+  std::set<std::string> names;
+  for (const std::filesystem::path& directory : options.config_dirs) {
+    std::error_code error;
+    std::filesystem::directory_iterator files(directory / kind.folder, error);
+    for (; !error && files != std::filesystem::directory_iterator(); files.increment(error)) {
+      if (files->path().extension() == kExtension) {
+        names.insert(files->path().stem().string());
+      }
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+std::filesystem::path include_file(Yaml& value, const std::string& key, const IncludeKind& kind,
+                                   const LoadOptions& options, Reading& reading) {
   if (value.kind == YamlKind::kMapping || !reading.sound({key})) {
-    return;
+    return {};
   }
   reading.set_position(key, value.at);
   const std::filesystem::path file = locate(value, key, kind, options, reading);
   if (file.empty()) {
-    return;
+    return {};
   }
   const auto text = read_text(file);
   if (!text.has_value()) {
     reading.reject(value.at, key, file.string() + " " + text.error());
-    return;
+    return {};
   }
   const std::int32_t source = reading.add_source(
       {.name = file.string(), .kind = SourceKind::kIncluded, .directory = file.parent_path()});
   std::optional<Yaml> content =
       parse_yaml({.text = *text, .source = source, .key_prefix = key}, reading);
   if (!content.has_value()) {
-    return;
+    return {};
   }
   if (kind.has_name && content->kind == YamlKind::kMapping && find(*content, kNameKey) == nullptr) {
     content->children.push_back({.kind = YamlKind::kScalar,
@@ -105,6 +104,7 @@ void include_file(Yaml& value, const std::string& key, const IncludeKind& kind,
   content->key = std::move(value.key);
   content->key_at = value.key_at;
   value = std::move(*content);
+  return file;
 }
 
 }  // namespace eplb::config

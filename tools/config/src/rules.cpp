@@ -139,6 +139,13 @@ void check_serving(const sim::Scenario& scenario, Reading& reading) {
        reading);
 }
 
+void check_run(const sim::RunOptions& run, Reading& reading) {
+  rule(run.warmup_steps >= run.steps, {"run.warmup_steps", "run.steps"},
+       "must be below run.steps (" + std::to_string(run.steps) + "), got " +
+           std::to_string(run.warmup_steps),
+       reading);
+}
+
 void check_drift(const sim::WorkloadOptions& workload, Reading& reading) {
   if (const auto* burst = std::get_if<sim::BurstDrift>(&workload.drift)) {
     rule(burst->duration_steps > burst->every_steps,
@@ -220,6 +227,7 @@ void check_rules(const sim::Scenario& scenario, Reading& reading) {
   check_faults(scenario, reading);
   check_comparison(scenario, reading);
   check_serving(scenario, reading);
+  check_run(scenario.run, reading);
   check_drift(scenario.workload, reading);
   check_window(scenario.eplb, reading);
   check_memory(scenario, reading);

@@ -172,6 +172,12 @@ constexpr std::array kRunFields = std::to_array<Field<sim::RunOptions>>({
      .unit = "steps",
      .range = kSteps,
      .help = "Forwards to simulate."},
+    {.key = "warmup_steps",
+     .member = &sim::RunOptions::warmup_steps,
+     .unit = "steps",
+     .range = {.min = 0, .max = kStepsMax},
+     .help = "The first of them, which count in no mean and no sum: to see how a group serves that "
+             "has rearranged already. Must be below steps."},
     {.key = "seed",
      .member = &sim::RunOptions::seed,
      .help = "Of all random numbers; the same seed gives the same run."},

@@ -279,6 +279,7 @@ struct FaultOptions {
 
 struct RunOptions {
   std::int64_t steps = 8000;
+  std::int64_t warmup_steps = 0;  ///< The first ones, which count in no mean and no sum.
   std::uint64_t seed = 1;
   bool compare_off = false;  ///< Also run without EPLB under the same random numbers.
 };
