@@ -23,6 +23,7 @@ void RunStatistics::start_forward(std::int64_t now_ns, const Forward& forward) {
   undisturbed_ns_ = forward.expert_layers_ns + forward.others_ns + forward.balancer_ns;
   balancer_ns_ += forward.balancer_ns;
   expert_layers_ns_ += forward.expert_layers_ns;
+  arrival_ns_ += forward.arrival_ns;
   others_ns_ += forward.others_ns;
   balancedness_.add(forward.balancedness.value);
   min_layer_.add(forward.balancedness.min_layer);
@@ -67,6 +68,7 @@ SimulationResult RunStatistics::summary() const {
                  .p50_ms = percentile_ms(sorted, 50),
                  .p99_ms = percentile_ms(sorted, 99)};
   result.breakdown.mega_moe_ms = static_cast<double>(expert_layers_ns_) * kMsPerNs / steps;
+  result.breakdown.arrival_ms = static_cast<double>(arrival_ns_) * kMsPerNs / steps;
   result.breakdown.others_ms = static_cast<double>(others_ns_) * kMsPerNs / steps;
   result.breakdown.idle_ms = static_cast<double>(idle_ns_) * kMsPerNs / steps;
   result.breakdown.eplb_ms =

@@ -13,7 +13,8 @@ namespace eplb::sim {
 class RunStatistics {
  public:
   struct Forward {
-    std::int64_t expert_layers_ns = 0;
+    std::int64_t expert_layers_ns = 0;  ///< With the first one's wait for the last rank,
+    std::int64_t arrival_ns = 0;        ///< which is so long.
     std::int64_t others_ns = 0;
     std::int64_t balancer_ns = 0;  ///< Kernels and waits that EPLB adds.
     Balancedness balancedness;
@@ -76,6 +77,7 @@ class RunStatistics {
   std::int64_t slowed_ns_ = 0;       ///< What forwards lasted beyond that.
   std::int64_t idle_ns_ = 0;
   std::int64_t expert_layers_ns_ = 0;
+  std::int64_t arrival_ns_ = 0;
   std::int64_t others_ns_ = 0;
   std::int64_t balancer_ns_ = 0;
   std::int64_t hold_count_ = 0;

@@ -133,6 +133,7 @@ class Run final : public StageObserver, private EventHandler {
     const std::int64_t layers_ns = slowest.layers_ns + wait_ns;
     const Balancedness balancedness = balancedness_now();
     statistics_.start_forward(engine_.now_ns(), {.expert_layers_ns = layers_ns,
+                                                 .arrival_ns = wait_ns,
                                                  .others_ns = others_ns,
                                                  .balancer_ns = slowest.balancer_ns,
                                                  .balancedness = balancedness});

@@ -10,10 +10,7 @@
 #include <vector>
 
 #include "eplb/config/config.hpp"
-#include "eplb/sim/cluster/cluster_carrier.hpp"
-#include "eplb/sim/machine.hpp"
-#include "fixed_timing.hpp"
-#include "rows.hpp"
+#include "eplb/sim/cluster/copy_study.hpp"
 
 namespace eplb::sim {
 namespace {
@@ -28,37 +25,6 @@ Scenario shipped(const std::string& name) {
   return loaded->scenario;
 }
 
-struct Sender {
-  std::int32_t from = 0;
-  std::int32_t to = 0;
-};
-
-/// Time until all senders have sent `bytes` as so many copies, from when the first was issued.
-struct Transfers final : CarrierClient {
-  std::int64_t end_ns = 0;
-  EventEngine engine;
-
-  void row_carried(std::int64_t /*token*/, bool /*failed*/) override { end_ns = engine.now_ns(); }
-
-  double run_us(const ClusterCarrier::Options& options, const std::vector<Sender>& senders,
-                std::int32_t ranks, std::int64_t bytes, std::int64_t copies) {
-    ClusterCarrier carrier(
-        engine, options,
-        topology_of(options.hardware,
-                    {.ranks = ranks, .ranks_per_node = options.hardware.gpus_per_node})
-            .value());
-    for (std::int64_t copy = 0; copy < copies; ++copy) {
-      for (const Sender& sender : senders) {
-        carrier.transfer({.source = test::weights_row(sender.from, 0, 0),
-                          .destination = test::landing_row(sender.to, 0)},
-                         bytes / copies, *this, copy);
-      }
-    }
-    test::run_all(engine);
-    return static_cast<double>(end_ns) * 1e-3;
-  }
-};
-
 struct Row {
   const char* name;
   double measured;  ///< GB/s one way, or us.
@@ -71,18 +37,19 @@ struct Row {
 };
 
 double predicted(const HardwareOptions& hardware, const Row& row) {
-  ClusterCarrier::Options options{.hardware = hardware,
-                                  .communicator = Communicator::kSymmMem,
-                                  .copy_streams = row.streams,
-                                  .batched_copies = row.batched};
+  CopyStudy study{.hardware = hardware,
+                  .pairs = {{.from = 0, .to = 1}},
+                  .bytes = row.bytes,
+                  .copies = row.copies,
+                  .copy_streams = row.streams,
+                  .batched_copies = row.batched};
   if (row.in_us) {
-    options.hardware.copy_issue_us = 0;  // From event to event, on the device.
+    study.hardware.copy_issue_us = 0;  // From event to event, on the device.
   }
-  std::vector<Sender> senders{{0, 1}};
   if (row.both_ways) {
-    senders.push_back({1, 0});
+    study.pairs.push_back({.from = 1, .to = 0});
   }
-  const double us = Transfers().run_us(options, senders, 2, row.bytes, row.copies);
+  const double us = copies_us(study).value();
   return row.in_us ? us : static_cast<double>(row.bytes) * 1e-3 / us;
 }
 
@@ -152,11 +119,15 @@ TEST_CASE("one layer of 25 experts moves between two trays as it was published")
        2}};
   double slower_than = 1e9;
   for (const Migration& row : rows) {
-    const double us = Transfers().run_us({.hardware = hardware,
-                                          .communicator = row.communicator,
-                                          .nixl_path = row.path,
-                                          .copy_streams = row.streams},
-                                         {{0, 4}}, 8, kLayerBytes, row.copies);
+    const double us = copies_us({.hardware = hardware,
+                                 .communicator = row.communicator,
+                                 .nixl_path = row.path,
+                                 .pairs = {{.from = 0, .to = 4}},
+                                 .bytes = kLayerBytes,
+                                 .copies = row.copies,
+                                 .copy_streams = row.streams,
+                                 .rank_count = 8})
+                          .value();
     const double gb_per_s = static_cast<double>(kLayerBytes) * 1e-3 / us;
     const std::string name = row.name;
     const std::string source = row.source;
@@ -170,11 +141,16 @@ TEST_CASE("one layer of 25 experts moves between two trays as it was published")
 TEST_CASE("a tray that reads by RDMA on all GPUs has only its cards for it") {
   // Predicted: nobody has published it. One pair is striped over two cards, four pairs share four.
   const HardwareOptions hardware = shipped("gb200-dep32.yaml").hardware;
-  const ClusterCarrier::Options options{
-      .hardware = hardware, .communicator = Communicator::kNixl, .copy_streams = 2};
-  const double one_us = Transfers().run_us(options, {{0, 4}}, 8, kLayerBytes, 25);
-  const double four_us =
-      Transfers().run_us(options, {{0, 4}, {1, 5}, {2, 6}, {3, 7}}, 8, kLayerBytes, 25);
+  CopyStudy study{.hardware = hardware,
+                  .communicator = Communicator::kNixl,
+                  .pairs = {{.from = 0, .to = 4}},
+                  .bytes = kLayerBytes,
+                  .copies = 25,
+                  .copy_streams = 2,
+                  .rank_count = 8};
+  const double one_us = copies_us(study).value();
+  study.pairs = {{0, 4}, {1, 5}, {2, 6}, {3, 7}};
+  const double four_us = copies_us(study).value();
   CHECK(four_us / one_us == doctest::Approx(2).epsilon(0.02));
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <ctime>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
@@ -15,6 +14,7 @@
 #include "eplb/cli/progress.hpp"
 #include "eplb/cli/run.hpp"
 #include "eplb/cli/table.hpp"
+#include "hardware_lookup.hpp"
 #include "kernel_layers.hpp"
 
 namespace eplb::cli {
@@ -221,37 +221,9 @@ Json report_json(const Report& report) {
           {"other_devices", errors_json(report.calibration.other_devices)}};
 }
 
-Result<config::HardwareFile> load(const std::string& name, const config::LoadOptions& options) {
-  auto file = config::load_hardware(name, options);
-  if (file) {
-    return *std::move(file);
-  }
-  std::string text;
-  for (const config::Diagnostic& diagnostic : file.error()) {
-    text += (text.empty() ? "" : "\n") + to_string(diagnostic);
-  }
-  return fail(ErrorCode::kInvalidConfig, text);
-}
-
-/// The shipped hardware of each device of a table; devices that have none are left out.
-Result<std::map<std::string, config::HardwareFile>> hardware_of(
-    const std::set<std::string>& devices, const config::LoadOptions& options) {
-  std::map<std::string, config::HardwareFile> files;
-  for (const std::string& name : config::hardware_names(options)) {
-    auto file = load(name, options);
-    if (!file) {
-      return tl::unexpected(file.error());
-    }
-    if (const auto device = device_of(*file, devices); device.has_value()) {
-      files.emplace(*device, *std::move(file));
-    }
-  }
-  return files;
-}
-
 Result<Report> work_out(const Inputs& inputs, const std::optional<std::string>& hardware,
                         const config::LoadOptions& options, std::int32_t samples) {
-  const auto known = hardware_of(inputs.devices, options);
+  const auto known = hardware_of_devices(inputs.devices, options);
   if (!known) {
     return tl::unexpected(known.error());
   }
@@ -260,7 +232,7 @@ Result<Report> work_out(const Inputs& inputs, const std::optional<std::string>& 
                 fmt::format("the table has rows of {}: choose a device's hardware with --hardware",
                             joined(inputs.devices)));
   }
-  auto file = hardware.has_value() ? load(*hardware, options)
+  auto file = hardware.has_value() ? hardware_file(*hardware, options)
                                    : Result<config::HardwareFile>(known->begin()->second);
   if (!file) {
     return tl::unexpected(file.error());

@@ -6,6 +6,7 @@
 #include "fuzz_command.hpp"
 #include "plan_command.hpp"
 #include "sim_command.hpp"
+#include "validate_command.hpp"
 
 namespace eplb::cli {
 
@@ -14,6 +15,8 @@ std::span<const Command> commands() {
       Command{"sim", "serve a configuration in the simulator: what is EPLB worth?", &run_sim},
       Command{"check", "a configuration as it is understood, without running it", &run_check},
       Command{"plan", "one placement of experts on ranks, from recorded loads", &run_plan},
+      Command{"validate", "published figures and measured tables against predictions",
+              &run_validate},
       Command{"calibrate", "a hardware file from measured times of the expert kernel",
               &run_calibrate},
       Command{"fuzz", "the balancer itself in simulated worlds with faults", &run_fuzz},

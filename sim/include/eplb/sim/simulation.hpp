@@ -22,6 +22,7 @@ struct StepTimes {
 /// Where the mean step's time went.
 struct StepBreakdown {
   double mega_moe_ms = 0;  ///< Expert layers, and the first one's wait for the last rank.
+  double arrival_ms = 0;   ///< Of that, the wait.
   double others_ms = 0;    ///< Every other kernel.
   double idle_ms = 0;      ///< Between forwards, without a cause of the balancer's.
   double eplb_ms = 0;      ///< Its kernels, holds, commits, forwards slowed by copies.
