@@ -106,6 +106,8 @@ void SimRank::on_event(const Event& event) {
   }
   if (event.argument == kPoll) {
     poll_scheduled_ = false;
+  } else {
+    poll_again_scheduled_ = false;
   }
   if (balancer_ != nullptr && (event.argument == kPoll || holding_)) {
     poll();
@@ -136,7 +138,11 @@ void SimRank::ask() {
   holding_ = decision == StepDecision::kHold;
   if (holding_) {
     hold_count_ += held_before ? 0 : 1;
-    parts_.engine.schedule(parts_.engine.now_ns() + kIdlePollNs, Phase::kStart, *this, kPollAgain);
+    if (!poll_again_scheduled_) {  // A poll that something woke has one ahead of it already.
+      poll_again_scheduled_ = true;
+      parts_.engine.schedule(parts_.engine.now_ns() + kIdlePollNs, Phase::kStart, *this,
+                             kPollAgain);
+    }
     return;
   }
   if (held_before) {

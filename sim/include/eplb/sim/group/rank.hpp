@@ -127,7 +127,8 @@ class SimRank final : public Host, private EventHandler {
   SimPlanner planner_;
   std::unique_ptr<Balancer> balancer_;
 
-  bool poll_scheduled_ = false;
+  bool poll_scheduled_ = false;        ///< By a wake,
+  bool poll_again_scheduled_ = false;  ///< and while holding, though nothing wakes it.
   bool holding_ = false;
   bool helper_alive_ = true;
   bool lost_ = false;
