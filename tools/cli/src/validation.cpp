@@ -284,7 +284,8 @@ class Validator {
     const auto held_out = errors_of(
         rows, [](const formats::KernelRow& row) { return row.distribution != kBalanced; });
     double worst = 0;
-    for (const auto& entry : errors_by(rows).at("device/ep/distribution")) {
+    const auto by = errors_by(rows);
+    for (const auto& entry : by.at("device/ep/distribution")) {
       worst = std::max(worst, entry.second.mean_absolute);
     }
     add_bar("expert kernel, fitted rows", "mean absolute error at most 6 %", fitted.mean_absolute,
