@@ -17,6 +17,7 @@
 namespace eplb::cli {
 namespace {
 
+constexpr std::string_view kName = "sim";
 constexpr std::int32_t kSeedCount = 3;
 constexpr std::int32_t kSeedCountMax = 64;
 
@@ -88,6 +89,13 @@ Result<void> run_compare(ConfigRun& run, const CompareRequest& request, const St
     return comparable;
   }
   const sim::Scenario& scenario = run.config.scenario;
+  if (!scenario.eplb.enabled) {
+    print_warning(
+        streams, kName,
+        fmt::format("eplb.enabled is false, which --compare passes over: all arms but one "
+                    "have EPLB, with num_redundant_experts {}",
+                    scenario.eplb.num_redundant_experts));
+  }
   const auto begin = RunProgress::Clock::now();
   RunProgress progress(streams);
   auto comparison = compare_arms(

@@ -4,7 +4,9 @@
 #include <array>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
+#include <functional>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "eplb/config/group.hpp"
@@ -106,7 +108,8 @@ RunMeans means_of(std::span<const sim::SimulationResult> results) {
         return static_cast<double>(run.slowed_ns) * kMsPerNs / static_cast<double>(run.steps);
       }),
       .moved_bytes_per_rearrangement = moved_bytes_per_rearrangement(results),
-      .redundant_bytes = results.front().memory.redundant_bytes};
+      .redundant_bytes = results.front().memory.redundant_bytes,
+      .landing_bytes = results.front().memory.landing_bytes};
 }
 
 std::optional<double> Gain::low() const {

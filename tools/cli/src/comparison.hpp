@@ -39,7 +39,8 @@ struct RunMeans {
   double contention_ms = 0;  ///< Of the breakdown's eplb_ms: forwards slowed by copies beside them.
   /// On all ranks together; none where no rearrangement moved anything.
   std::optional<double> moved_bytes_per_rearrangement;
-  std::int64_t redundant_bytes = 0;  ///< On each rank.
+  std::int64_t redundant_bytes = 0;  ///< On each rank, and
+  std::int64_t landing_bytes = 0;    ///< of the rows that receive weights.
 };
 
 /// `results` must not be empty.

@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string_view>
@@ -48,14 +50,30 @@ std::string with_interval(const Gain& gain) {
              : percent(gain.mean);
 }
 
-/// Three digits, and no exponent.
-std::string milliseconds(double value) {
-  constexpr double kThreeDigits = 99.95;
-  constexpr double kSmallest = 1e-4;
-  if (value >= kThreeDigits) {
-    return fmt::format("{:.0f} ms", value);
+/// A time in three digits, in ms or us.
+std::string duration(double value_ms) {
+  constexpr double kUsPerMs = 1e3;
+  constexpr double kMicroseconds = 0.1;
+  constexpr double kNothing = 1e-6;
+  if (value_ms < kNothing) {
+    return "0 us";
   }
-  return value >= kSmallest ? fmt::format("{:.3g} ms", value) : fmt::format("{:.4f} ms", value);
+  if (value_ms < kMicroseconds) {
+    return fmt::format("{:.3g} us", value_ms * kUsPerMs);
+  }
+  constexpr double kThreeDigits = 99.95;
+  return value_ms < kThreeDigits ? fmt::format("{:.3g} ms", value_ms)
+                                 : fmt::format("{:.0f} ms", value_ms);
+}
+
+/// Bytes in three digits.
+std::string quantity(std::int64_t bytes) {
+  constexpr double kBytesPerMb = 1e6;
+  constexpr double kGigabytes = 0.1;
+  const double gigabytes = static_cast<double>(bytes) / kBytesPerGb;
+  return gigabytes >= kGigabytes
+             ? fmt::format("{:.3g} GB", gigabytes)
+             : fmt::format("{:.3g} MB", static_cast<double>(bytes) / kBytesPerMb);
 }
 
 std::string name_of(const Arm& arm) {
@@ -75,12 +93,12 @@ std::vector<Cause> causes_of(const RunMeans& on, const RunMeans& off) {
   const double own_ms = on.breakdown.eplb_ms - on.contention_ms;
   std::vector<Cause> causes{
       {.clause = fmt::format("the expert layers {} by {}", saved_ms < 0 ? "grow" : "shrink",
-                             milliseconds(std::abs(saved_ms))),
+                             duration(std::abs(saved_ms))),
        .size_ms = std::abs(saved_ms)},
-      {.clause = fmt::format("EPLB itself costs {}", milliseconds(own_ms)), .size_ms = own_ms}};
+      {.clause = fmt::format("EPLB itself costs {}", duration(own_ms)), .size_ms = own_ms}};
   if (on.contention_ms > kHardly * std::max(std::abs(saved_ms), own_ms)) {
     causes.push_back({.clause = fmt::format("copies beside forwards slow them by {}",
-                                            milliseconds(on.contention_ms)),
+                                            duration(on.contention_ms)),
                       .size_ms = on.contention_ms});
   }
   std::ranges::stable_sort(causes, std::ranges::greater(), &Cause::size_ms);
@@ -155,7 +173,7 @@ std::vector<std::string> cells_of(std::string name, const RunMeans& means) {
           "",
           "",
           fmt::format("{:.3f}", means.step_ms),
-          fmt::format("{:.3f}", means.breakdown.mega_moe_ms),
+          fmt::format("{:.4f}", means.breakdown.mega_moe_ms),
           fmt::format("{:.4f}", means.breakdown.eplb_ms),
           fmt::format("{:.4f}", means.balancedness),
           moved.has_value() ? fmt::format("{:.3f}", *moved / kBytesPerGb) : "",
@@ -234,19 +252,21 @@ std::string verdict_sentence(const ArmComparison& comparison) {
     text += fmt::format(" +- {} %", percent_half_width(best.gain));
   }
   text += fmt::format(" tokens/s with policy {} steps", name_of(best.arm));
+  text += best.means.moved_bytes_per_rearrangement.has_value() ? "" : ", which moves nothing";
   text += verdict == Verdict::kDoesNotPay ? ", the best of all; " : "; ";
   text += "what dominates: ";
   const std::vector<Cause> causes = causes_of(best.means, comparison.off);
   for (const Cause& cause : causes) {
     const bool is_first = &cause == &causes.front();
-    text += fmt::format(
-        "{}{}{}", is_first ? "" : ", ", cause.clause,
-        is_first ? fmt::format(" of a {} step", milliseconds(comparison.off.step_ms)) : "");
+    text +=
+        fmt::format("{}{}{}", is_first ? "" : ", ", cause.clause,
+                    is_first ? fmt::format(" of a {} step", duration(comparison.off.step_ms)) : "");
   }
   text += ".";
   if (verdict == Verdict::kPays) {
-    text += fmt::format(" Its price in memory: {:.3f} GB of redundant weights on each rank.",
-                        static_cast<double>(best.means.redundant_bytes) / kBytesPerGb);
+    text += fmt::format(
+        " Its price in memory on each rank: {} of redundant weights and {} of landing rows.",
+        quantity(best.means.redundant_bytes), quantity(best.means.landing_bytes));
   }
   return text;
 }
@@ -265,7 +285,8 @@ std::string sensitivity_sentence(std::span<const ParameterEffect> effects, Verdi
     note(effect, effect.high, '+');
   }
   if (flips.empty()) {
-    return fmt::format("The verdict survives +-{:.0f} % of every parameter.", change);
+    return fmt::format("The verdict {} +-{:.0f} % of every parameter.",
+                       verdict == Verdict::kUndecided ? "stays undecided at" : "survives", change);
   }
   return fmt::format("What flips the verdict: {}.", flips);
 }

@@ -27,13 +27,14 @@ std::string name_of(const sim::Scenario& scenario) {
 Result<sim::SimulationResult> simulate_one(const sim::Scenario& scenario,
                                            const sim::Progress& progress) {
   const auto policy = placement::make_policy(scenario.eplb.policy);
-  if (!policy) {
-    return tl::unexpected(policy.error());
-  }
-  auto result = sim::simulate(scenario, **policy, progress);
+  auto result = policy.has_value() ? sim::simulate(scenario, **policy, progress)
+                                   : tl::unexpected(policy.error());
   if (!result) {
     return fail(result.error().code,
                 fmt::format("{}: {}", name_of(scenario), result.error().message));
+  }
+  if (progress) {
+    progress(result->steps);
   }
   return result;
 }

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <span>
@@ -149,8 +151,7 @@ std::vector<Movable> movable_parameters(sim::Scenario scenario) {
 }
 
 double spread(std::initializer_list<double> values) {
-  const auto [least, most] = std::ranges::minmax(values);
-  return most - least;
+  return std::max(values) - std::min(values);
 }
 
 /// How the runs lie in their batch: by parameter, then below or above its value, then without EPLB

@@ -105,6 +105,17 @@ Result<ProgramReport> run_program_of(const config::ResolvedConfig& config, const
                        .wall_s = seconds_since(begin)};
 }
 
+ExitCode exit_code_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kResourceExhausted:
+      return ExitCode::kNotPossibleHere;
+    case ErrorCode::kPeerFailed:  // The run's own finding: its group has ended.
+      return ExitCode::kFailureFound;
+    default:
+      return ExitCode::kUsage;
+  }
+}
+
 }  // namespace
 
 ExitCode run_sim(std::span<const std::string> arguments, const Streams& streams) {
@@ -118,14 +129,7 @@ ExitCode run_sim(std::span<const std::string> arguments, const Streams& streams)
   }
   const auto refuse = [&](const Error& error) {
     print_error(streams, kName, error.message);
-    switch (error.code) {
-      case ErrorCode::kResourceExhausted:
-        return ExitCode::kNotPossibleHere;
-      case ErrorCode::kPeerFailed:  // The run's own finding: its group has ended.
-        return ExitCode::kFailureFound;
-      default:
-        return ExitCode::kUsage;
-    }
+    return exit_code_of(error.code);
   };
   if (comparison.wanted) {
     const auto compared = run_compare(*run, comparison, streams);
