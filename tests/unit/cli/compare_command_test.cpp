@@ -301,10 +301,10 @@ TEST_CASE("compare refuses what does not go with it") {
   refused(run.uniform({"--set", "parallel.scale=[{at_step: 30, ranks: 4}]", "--set",
                        "eplb.use_async=false", "--set", "run.compare_off=false"}),
           "--compare: an elastic group cannot run without EPLB");
-  refused(
-      test::run_eplb({"sim", EPLB_SOURCE_DIR "/configs/scenarios/hangs/nccl-against-deepep.yaml",
-                      "--configs", EPLB_SOURCE_DIR "/configs", "--compare"}),
-      "--compare: a program serves nothing that EPLB could speed up");
+  const std::string configs = std::string(EPLB_SOURCE_DIR) + "/configs";
+  refused(test::run_eplb({"sim", configs + "/scenarios/hangs/nccl-against-deepep.yaml", "--configs",
+                          configs, "--compare"}),
+          "--compare: a program serves nothing that EPLB could speed up");
 }
 
 }  // namespace

@@ -17,13 +17,12 @@ Gain gain(double mean, double half_width) {
 }
 
 /// One arm against a step of 40 ms, half of it in expert layers.
-ArmComparison comparison_of(const Gain& gain, RunMeans means) {
+ArmComparison comparison_of(const Gain& gain, const RunMeans& means) {
   ArmComparison comparison;
   comparison.off.step_ms = 40;
   comparison.off.breakdown.mega_moe_ms = 20;
-  comparison.arms = {{.arm = {.policy = "default", .step_interval = 3000},
-                      .gain = gain,
-                      .means = std::move(means)}};
+  comparison.arms = {
+      {.arm = {.policy = "default", .step_interval = 3000}, .gain = gain, .means = means}};
   return comparison;
 }
 
