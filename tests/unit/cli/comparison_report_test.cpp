@@ -19,6 +19,7 @@ Gain gain(double mean, double half_width) {
 /// One arm against a step of 40 ms, half of it in expert layers.
 ArmComparison comparison_of(const Gain& gain, const RunMeans& means) {
   ArmComparison comparison;
+  comparison.steps = 1500;
   comparison.off.step_ms = 40;
   comparison.off.breakdown.mega_moe_ms = 20;
   comparison.arms = {
@@ -71,7 +72,8 @@ TEST_CASE("one seed is undecided, and an arm without a rearrangement says so") {
   CHECK(verdict_sentence(
             comparison_of({.mean = 0.02, .standard_error = {}, .half_width = {}}, means)) ==
         "undecided: one seed gives no interval: +2.00 % tokens/s with policy default every 3000 "
-        "steps, which moves nothing; what dominates: the expert layers shrink by 1 ms of a 40 ms "
+        "steps, which moves nothing in 1500 steps; what dominates: the expert layers shrink by 1 "
+        "ms of a 40 ms "
         "step, EPLB itself costs 0 us.");
 }
 

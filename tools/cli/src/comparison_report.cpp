@@ -252,7 +252,9 @@ std::string verdict_sentence(const ArmComparison& comparison) {
     text += fmt::format(" +- {} %", percent_half_width(best.gain));
   }
   text += fmt::format(" tokens/s with policy {} steps", name_of(best.arm));
-  text += best.means.moved_bytes_per_rearrangement.has_value() ? "" : ", which moves nothing";
+  if (!best.means.moved_bytes_per_rearrangement.has_value()) {
+    text += fmt::format(", which moves nothing in {} steps", comparison.steps);
+  }
   text += verdict == Verdict::kDoesNotPay ? ", the best of all; " : "; ";
   text += "what dominates: ";
   const std::vector<Cause> causes = causes_of(best.means, comparison.off);
