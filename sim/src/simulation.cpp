@@ -54,9 +54,9 @@ class Run final : public StageObserver, private EventHandler {
       }
       stages_.push_back(std::make_unique<Stage>(world, scenario, std::move(segments), topology));
     }
-    std::uint64_t seed = scenario.run.seed;
     for (const ModelOptions& model : models_of(scenario)) {
-      workloads_.push_back(std::make_unique<Workload>(model, scenario.workload, 1, seed++));
+      workloads_.push_back(std::make_unique<Workload>(
+          model, scenario.workload, 1, seed_of_model(scenario.run.seed, workloads_.size())));
     }
   }
 

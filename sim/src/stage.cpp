@@ -134,15 +134,15 @@ void Stage::make_layers() {
   layers_.clear();
   for (const Segment& segment : segments_) {
     const ModelOptions& model = models[segment.model];
-    layers_.emplace_back(
-        ExpertLayers::Options{.shape = shape_,
-                              .cost = expert_layer_cost(model, scenario_.hardware, parallel),
-                              .top_k = model.top_k,
-                              .dealer = {.choice = scenario_.eplb.replica_choice,
-                                         .rows_per_rank = rows,
-                                         .rank_count = shape_.rank_count,
-                                         .noise = scenario_.workload.noise,
-                                         .seed = scenario_.run.seed + segment.model}});
+    layers_.emplace_back(ExpertLayers::Options{
+        .shape = shape_,
+        .cost = expert_layer_cost(model, scenario_.hardware, parallel),
+        .top_k = model.top_k,
+        .dealer = {.choice = scenario_.eplb.replica_choice,
+                   .rows_per_rank = rows,
+                   .rank_count = shape_.rank_count,
+                   .noise = scenario_.workload.noise,
+                   .seed = seed_of_model(scenario_.run.seed, segment.model)}});
   }
   tally_ = {.rank_loads = RankLoadMatrix::Zero(shape_.layer_count, shape_.rank_count),
             .slot_loads = LoadMatrix::Zero(shape_.layer_count, shape_.slot_count())};

@@ -141,6 +141,11 @@ class Stage final : private Serving, private FlowOwner, private EventHandler {
 /// How a scenario's layers are spread: the target's over all stages, drafts on the last.
 [[nodiscard]] std::vector<std::vector<Stage::Segment>> segments_of(const Scenario& scenario);
 
+/// The seed of a model's traffic, far from those of runs with the next seeds.
+[[nodiscard]] constexpr std::uint64_t seed_of_model(std::uint64_t seed, std::size_t model) {
+  return seed + 0x9E3779B97F4A7C15U * model;
+}
+
 /// The target, then the drafts.
 [[nodiscard]] std::vector<ModelOptions> models_of(const Scenario& scenario);
 

@@ -271,6 +271,7 @@ void read_all(Entry& root, Published& out) {
     entry.each("runs", [&](Entry& run) { order.runs.push_back(read_run(run)); });
     out.orders.push_back(std::move(order));
   });
+  out.counting_scenario = root.text("counting_scenario", false);
   root.each("not_predicted", [&](Entry& entry) {
     out.not_predicted.push_back({.what = entry.text("what"), .why = entry.text("why")});
   });

@@ -111,6 +111,7 @@ struct Published {
   std::vector<ReductionFigure> reductions;
   std::vector<RecordFigure> records;
   std::vector<PublishedOrder> orders;
+  std::string counting_scenario;  ///< What the costs of counting are studied on.
   std::vector<NotPredicted> not_predicted;
 };
 

@@ -1,12 +1,8 @@
 #include "scenario_runs.hpp"
 
-#include <atomic>
-#include <mutex>
-#include <optional>
-#include <thread>
 #include <utility>
 
-#include "eplb/placement/registry.hpp"
+#include "run_batch.hpp"
 
 namespace eplb::cli {
 
@@ -45,41 +41,24 @@ Result<void> ScenarioRuns::want(const ScenarioRun& run) {
 }
 
 Result<void> ScenarioRuns::run_all(
-    const std::function<void(std::size_t done, std::size_t total)>& progress) {
+    const std::function<void(std::int64_t steps_done, std::int64_t step_total)>& progress) {
   std::vector<Done*> waiting;
   waiting.reserve(done_.size());
+  std::int64_t step_total = 0;
   for (auto& entry : done_) {
     waiting.push_back(&entry.second);
+    step_total += entry.second.scenario.run.steps;
   }
-  std::atomic<std::size_t> next = 0;
-  std::mutex mutex;  // Of what follows.
-  std::optional<Error> failure;
-  std::size_t ended = 0;
-  const auto work = [&] {
-    for (std::size_t index = next++; index < waiting.size(); index = next++) {
-      Done& run = *waiting[index];
-      const auto policy = placement::make_policy(run.scenario.eplb.policy);
-      auto result = policy ? sim::simulate(run.scenario, **policy, {})
-                           : Result<sim::SimulationResult>(tl::unexpected(policy.error()));
-      const std::lock_guard lock(mutex);
-      if (result) {
-        run.result = *std::move(result);
-      } else {
-        failure = result.error();
-      }
-      progress(++ended, waiting.size());
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    const std::size_t count = std::max(1U, std::thread::hardware_concurrency());
-    threads.reserve(count);
-    for (std::size_t thread = 0; thread < std::min(count, waiting.size()); ++thread) {
-      threads.emplace_back(work);
-    }
+  auto results =
+      simulate_batch({.run_count = waiting.size(),
+                      .step_total = step_total,
+                      .scenario_of = [&](std::size_t run) { return waiting[run]->scenario; }},
+                     {.thread_count = hardware_thread_count(), .on_progress = progress});
+  if (!results) {
+    return tl::unexpected(std::move(results).error());
   }
-  if (failure.has_value()) {
-    return tl::unexpected(*failure);
+  for (std::size_t run = 0; run < waiting.size(); ++run) {
+    waiting[run]->result = std::move((*results)[run]);
   }
   return {};
 }

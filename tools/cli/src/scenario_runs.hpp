@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -28,10 +28,10 @@ class ScenarioRuns {
   /// Wants a run, unless it is wanted already. Fails if the scenario cannot be loaded.
   [[nodiscard]] Result<void> want(const ScenarioRun& run);
 
-  /// Does all that is wanted, on as many threads as the machine has cores. `progress` is told how
-  /// many are done of how many.
+  /// Does all that is wanted, on as many threads as the machine runs at once. `progress` is told
+  /// how many steps of all are done.
   [[nodiscard]] Result<void> run_all(
-      const std::function<void(std::size_t done, std::size_t total)>& progress);
+      const std::function<void(std::int64_t steps_done, std::int64_t step_total)>& progress);
 
   [[nodiscard]] const Done& of(const ScenarioRun& run) const { return done_.at(key_of(run)); }
 

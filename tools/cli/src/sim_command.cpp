@@ -2,17 +2,21 @@
 
 #include <fmt/core.h>
 
-#include <chrono>
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <string_view>
 #include <utility>
 
+#include "compare_command.hpp"
 #include "config_arguments.hpp"
-#include "eplb/cli/progress.hpp"
 #include "eplb/placement/registry.hpp"
 #include "eplb/sim/serving_hazards.hpp"
 #include "program_report.hpp"
+#include "run_progress.hpp"
 #include "sim_report.hpp"
 
 namespace eplb::cli {
@@ -23,54 +27,23 @@ constexpr std::string_view kName = "sim";
 CommandSyntax syntax() {
   std::vector<OptionSpec> options = config_options();
   options.push_back(trace_option());
+  std::ranges::move(compare_options(), std::back_inserter(options));
   return {.name = kName,
           .usage = "CONFIG [options]",
           .about =
               "Serves decode steps in the simulator and says what EPLB is worth: throughput, "
               "step times,\nbalancedness, rearrangements, memory. The same configuration gives "
               "the same result.\nOf a program (key program) it says whether it hangs, why, and "
-              "which orders could; exit code 1\non a hang.",
+              "which orders could; exit code 1\non a hang. With --compare it says "
+              "whether EPLB pays at all, and with which policy and interval.",
           .example =
               "  eplb sim configs/quickstart.yaml\n"
               "  eplb sim configs/gb200-dep32.yaml --set eplb.policy=trtllm --json out.json\n"
+              "  eplb sim configs/quickstart.yaml --compare --sensitivity\n"
               "  eplb sim configs/scenarios/hangs/nccl-against-deepep.yaml",
           .positionals = {"CONFIG"},
           .options = std::move(options)};
 }
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-/// Shows how far all runs of a command are, and how long the rest will take at the pace so far.
-class RunProgress {
- public:
-  RunProgress(const Streams& streams, std::int64_t step_total)
-      : line_(streams), step_total_(step_total), begin_(Clock::now()) {}
-
-  sim::Progress of_run(std::string_view name, std::int64_t steps_before) {
-    return [this, name = std::string(name), steps_before](std::int64_t steps_done) {
-      const auto done = static_cast<double>(steps_before + steps_done);
-      const double elapsed_s = seconds_since(begin_);
-      const double left_s = elapsed_s * (static_cast<double>(step_total_) / done - 1);
-      if (elapsed_s - shown_s_ >= 0.1) {
-        shown_s_ = elapsed_s;
-        line_.show(fmt::format("{}: {:.0f} %, {:.0f} s left", name,
-                               100 * done / static_cast<double>(step_total_), left_s));
-      }
-    };
-  }
-
-  void clear() { line_.clear(); }
-
- private:
-  Progress line_;
-  std::int64_t step_total_;
-  Clock::time_point begin_;
-  double shown_s_ = 0;
-};
 
 /// The run, put on `timeline` if there is one, and the baseline where one is asked for and differs.
 Result<SimReport> simulate_all(const config::ResolvedConfig& config, const std::string& file,
@@ -81,9 +54,15 @@ Result<SimReport> simulate_all(const config::ResolvedConfig& config, const std::
     return tl::unexpected(policy.error());
   }
   const bool compare = scenario.run.compare_off && scenario.eplb.enabled;
-  RunProgress progress(streams, scenario.run.steps * (compare ? 2 : 1));
-  const auto begin = Clock::now();
-  auto result = sim::simulate(scenario, **policy, progress.of_run("with EPLB", 0), timeline);
+  RunProgress progress(streams);
+  const auto progress_of = [&](std::string_view name, std::int64_t steps_before) {
+    const std::int64_t step_total = scenario.run.steps * (compare ? 2 : 1);
+    return [&progress, name, steps_before, step_total](std::int64_t steps_done) {
+      progress.show(name, steps_before + steps_done, step_total);
+    };
+  };
+  const auto begin = RunProgress::Clock::now();
+  auto result = sim::simulate(scenario, **policy, progress_of("with EPLB", 0), timeline);
   if (!result) {
     return tl::unexpected(result.error());
   }
@@ -95,7 +74,7 @@ Result<SimReport> simulate_all(const config::ResolvedConfig& config, const std::
                    .wall_s = 0};
   if (compare) {
     auto baseline = sim::simulate(sim::without_eplb(scenario), **policy,
-                                  progress.of_run("without EPLB", scenario.run.steps));
+                                  progress_of("without EPLB", scenario.run.steps));
     if (!baseline) {
       return tl::unexpected(baseline.error());
     }
@@ -108,7 +87,7 @@ Result<SimReport> simulate_all(const config::ResolvedConfig& config, const std::
 
 Result<ProgramReport> run_program_of(const config::ResolvedConfig& config, const std::string& file,
                                      sim::Timeline* timeline) {
-  const auto begin = Clock::now();
+  const auto begin = RunProgress::Clock::now();
   const std::uint64_t seed = config.scenario.run.seed;
   auto result = sim::run_program(*config.program, seed, timeline);
   if (!result) {
@@ -126,6 +105,17 @@ Result<ProgramReport> run_program_of(const config::ResolvedConfig& config, const
                        .wall_s = seconds_since(begin)};
 }
 
+ExitCode exit_code_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kResourceExhausted:
+      return ExitCode::kNotPossibleHere;
+    case ErrorCode::kPeerFailed:  // The run's own finding: its group has ended.
+      return ExitCode::kFailureFound;
+    default:
+      return ExitCode::kUsage;
+  }
+}
+
 }  // namespace
 
 ExitCode run_sim(std::span<const std::string> arguments, const Streams& streams) {
@@ -133,17 +123,18 @@ ExitCode run_sim(std::span<const std::string> arguments, const Streams& streams)
   if (!run) {
     return run.error();
   }
+  const CompareRequest comparison = read_compare_request(run->values);
+  if (run->values.report_problems(streams)) {
+    return ExitCode::kUsage;
+  }
   const auto refuse = [&](const Error& error) {
     print_error(streams, kName, error.message);
-    switch (error.code) {
-      case ErrorCode::kResourceExhausted:
-        return ExitCode::kNotPossibleHere;
-      case ErrorCode::kPeerFailed:  // The run's own finding: its group has ended.
-        return ExitCode::kFailureFound;
-      default:
-        return ExitCode::kUsage;
-    }
+    return exit_code_of(error.code);
   };
+  if (comparison.wanted) {
+    const auto compared = run_compare(*run, comparison, streams);
+    return compared ? ExitCode::kDone : refuse(compared.error());
+  }
   sim::Timeline timeline;
   sim::Timeline* const shown = run->trace.wanted() ? &timeline : nullptr;
   const auto write_timeline = [&]() -> Result<void> {

@@ -186,6 +186,40 @@ Json row_json(const ValidationRow& row) {
   return json;
 }
 
+Json counting_json(const std::vector<CountingCost>& costs) {
+  Json list = Json::array();
+  for (const CountingCost& cost : costs) {
+    list.push_back({{"phase", cost.phase},
+                    {"tokens_per_rank", cost.tokens_per_rank},
+                    {"hot_share", cost.hot_share},
+                    {"counting", counting_name(cost.counting)},
+                    {"layer_us", cost.layer_us},
+                    {"step_ms", cost.step_ms},
+                    {"share_of_expert_layers", cost.share_of_expert_layers}});
+  }
+  return list;
+}
+
+/// A line a phase and hot share, the three ways side by side.
+void print_counting(const std::vector<CountingCost>& costs, std::ostream& out) {
+  constexpr std::size_t kWays = 3;
+  Table table(
+      {Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kRight});
+  table.add({"counting by a kernel of its own", "tokens a rank", "hot share", "logical, ms a step",
+             "physical", "both"});
+  for (std::size_t index = 0; index + kWays <= costs.size(); index += kWays) {
+    const auto cell = [&](std::size_t way) {
+      const CountingCost& cost = costs[index + way];
+      return fmt::format("{:.3f} ({})", cost.step_ms, percent(cost.share_of_expert_layers));
+    };
+    const CountingCost& first = costs[index];
+    table.add({first.phase, fmt::format("{}", first.tokens_per_rank), percent(first.hot_share),
+               cell(0), cell(1), cell(2)});
+  }
+  table.print(out);
+  out << "In brackets: against the same step's expert layers, evenly loaded.\n";
+}
+
 Json groups_json(const Validation& validation) {
   Json list = Json::array();
   for (const GroupSum& sum : group_sums(validation)) {
@@ -238,6 +272,7 @@ Json validation_json(const Validation& validation) {
           {"worst", predicted_json(validation.worst)},
           {"orders", std::move(orders)},
           {"controls", std::move(controls)},
+          {"counting", counting_json(validation.counting)},
           {"not_predicted", std::move(not_predicted)},
           {"bars", std::move(bars)},
           {"verdict", validation.holds() ? "holds" : "fails"}};
@@ -264,6 +299,10 @@ void print_validation(const Validation& validation, std::ostream& out) {
     out << fmt::format("control, {}: mean error {} instead of {}{}\n", control.name,
                        percent(control.broken), percent(control.mean_absolute),
                        control.breaks() ? "" : ": DOES NOT BREAK THE FIT");
+  }
+  if (!validation.counting.empty()) {
+    out << '\n';
+    print_counting(validation.counting, out);
   }
   out << "\nNot predicted:\n";
   for (const NotPredicted& one : validation.not_predicted) {

@@ -179,6 +179,14 @@ class Validator {
   }
 
   Result<void> do_runs() {
+    const ScenarioRun counting{
+        .scenario = request_.published.counting_scenario, .overrides = {}, .with_eplb = true};
+    if (!counting.scenario.empty()) {
+      if (auto wanted = runs_.want(counting); !wanted) {
+        return wanted;
+      }
+      out_.counting = counting_costs(runs_.of(counting).scenario);
+    }
     for (const RunFigure& one : request_.published.runs) {
       if (auto wanted = want(one.metric, one.run); !wanted) {
         return wanted;
@@ -191,8 +199,8 @@ class Validator {
         }
       }
     }
-    return runs_.run_all([&](std::size_t done, std::size_t total) {
-      request_.progress(fmt::format("simulating: {} of {} runs done", done, total));
+    return runs_.run_all([&](std::int64_t steps_done, std::int64_t step_total) {
+      request_.progress(fmt::format("simulating: {} %", 100 * steps_done / step_total));
     });
   }
 

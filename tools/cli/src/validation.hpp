@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "counting_study.hpp"
 #include "eplb/config/config.hpp"
 #include "eplb/core/result.hpp"
 #include "published.hpp"
@@ -59,6 +60,7 @@ struct Validation {
   std::vector<PredictedKernel> worst;  ///< Of the kernel's rows, those with counts.
   std::vector<ValidatedOrder> orders;
   std::vector<NegativeControl> controls;
+  std::vector<CountingCost> counting;
   std::vector<NotPredicted> not_predicted;
   std::vector<Bar> bars;
 
