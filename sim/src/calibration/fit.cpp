@@ -16,6 +16,9 @@ namespace {
 constexpr double kHuber = 0.1;
 constexpr int kReweightings = 12;
 
+/// Free variables beyond this are as good as at a bound.
+constexpr double kInside = 4;
+
 constexpr std::array<FitParameter, 6> kParameters{{
     {.key = "hbm_efficiency",
      .unit = "",
@@ -136,6 +139,8 @@ Eigen::VectorXd solve(std::span<const MeasuredLayer> layers, const HardwareOptio
   const auto rows = static_cast<Eigen::Index>(layers.size());
   Residuals residuals{.layers = layers, .start = &start, .weights = Eigen::VectorXd::Ones(rows)};
   for (int round = 0; round < kReweightings; ++round) {
+    // At a bound nothing moves any more, so that each round begins a little inside.
+    x = x.cwiseMax(-kInside).cwiseMin(kInside);
     Eigen::NumericalDiff<Residuals> differentiated(residuals);
     Eigen::LevenbergMarquardt<Eigen::NumericalDiff<Residuals>> solver(differentiated);
     solver.parameters.maxfev = 2000;
@@ -197,8 +202,7 @@ Result<HardwareOptions> fit_expert_layer(std::span<const MeasuredLayer> layers,
   Eigen::VectorXd best = solve(known, start, variables_of(start));
   double least = loss_at(known, start, best);
   for (const double beginning : kBeginnings) {
-    Eigen::VectorXd x =
-        solve(known, start, Eigen::VectorXd::Constant(kParameterCount, beginning));
+    Eigen::VectorXd x = solve(known, start, Eigen::VectorXd::Constant(kParameterCount, beginning));
     if (const double loss = loss_at(known, start, x); loss < least) {
       least = loss;
       best = std::move(x);

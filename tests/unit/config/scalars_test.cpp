@@ -116,7 +116,8 @@ TEST_CASE("a value that is missing is refused at its key") {
         "nothing\n"
         "t.yaml:7:3: error: eplb.step_interval: must be a whole number in decimal digits, got "
         "nothing\n"
-        "t.yaml:8:1: error: run: must be a mapping of steps, seed, compare_off, got nothing\n");
+        "t.yaml:8:1: error: run: must be a mapping of steps, warmup_steps, seed, compare_off, got "
+        "nothing\n");
 }
 
 }  // namespace

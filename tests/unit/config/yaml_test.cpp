@@ -109,7 +109,8 @@ TEST_CASE("nesting of any depth is refused, not followed") {
   }
   const std::string deepest = "run: " + repeated("[", 31) + repeated("]", 31) + "\n";
   CHECK(problems(legal_with(deepest)) ==
-        "t.yaml:5:6: error: run: must be a mapping of steps, seed, compare_off, got a list\n");
+        "t.yaml:5:6: error: run: must be a mapping of steps, warmup_steps, seed, compare_off, got "
+        "a list\n");
   CHECK(problems(legal_with("run: " + repeated("[", 32) + repeated("]", 32))) ==
         "t.yaml:5:37: " + deeper);
 }

@@ -54,7 +54,7 @@ std::vector<FolderRule> folder_rules() {
        .banned_standard = pure},
       {.folder = "sim/",
        .allowed = joined({values, {"eplb/sim/", "boost/random/", "xxhash.h", "fmt/", "nlohmann/"}}),
-       .allowed_in_sources = graph,
+       .allowed_in_sources = joined({graph, {"unsupported/Eigen/"}}),
        .banned_standard = joined({threads, clocks_and_chance})},
       {.folder = "gpu/",
        .allowed = joined({values,
