@@ -29,8 +29,10 @@ std::vector<ExpertLayerFeatures> features_by_rank(std::span<const std::int64_t> 
     return std::tuple(one.touched_experts, one.assignments, one.padded_rows);
   };
   std::ranges::sort(features, {}, key);
-  const auto repeated = std::ranges::unique(features, {}, key);
-  features.erase(repeated.begin(), repeated.end());
+  features.erase(
+      std::unique(features.begin(), features.end(),
+                  [&](const auto& left, const auto& right) { return key(left) == key(right); }),
+      features.end());
   return features;
 }
 

@@ -120,7 +120,8 @@ void print_comparison(const SimReport& report, std::ostream& out) {
   table.number("step p99, ms", with.step.p99_ms, without.step.p99_ms, 3);
   table.number("  expert layers, ms", with.breakdown.mega_moe_ms, without.breakdown.mega_moe_ms, 3);
   table.number("  other kernels, ms", with.breakdown.others_ms, without.breakdown.others_ms, 3);
-  table.number("  holds and commits, ms", with.breakdown.eplb_ms, without.breakdown.eplb_ms, 3);
+  table.number("  idle, ms", with.breakdown.idle_ms, without.breakdown.idle_ms, 3);
+  table.number("  EPLB itself, ms", with.breakdown.eplb_ms, without.breakdown.eplb_ms, 3);
   table.number("balancedness", with.balancedness.mean, without.balancedness.mean, 4);
   table.number("  of the worst layer", with.balancedness.min_layer, without.balancedness.min_layer,
                4);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
@@ -58,12 +59,12 @@ std::string inside_text(const ValidationRow& row) {
 /// Sums of a group's rows.
 struct GroupSum {
   std::string name;
-  double rows = 0;
-  double fitted = 0;
-  double absolute = 0;
+  std::int64_t rows = 0;
+  std::int64_t fitted = 0;
+  double mean_absolute = 0;
   double bias = 0;
-  double judged = 0;
-  double inside = 0;
+  std::int64_t judged = 0;
+  std::int64_t inside = 0;
 };
 
 std::vector<GroupSum> group_sums(const Validation& validation) {
@@ -76,10 +77,14 @@ std::vector<GroupSum> group_sums(const Validation& validation) {
     }
     sum->rows += 1;
     sum->fitted += row.fitted ? 1 : 0;
-    sum->absolute += std::abs(row.error());
+    sum->mean_absolute += std::abs(row.error());
     sum->bias += row.error();
     sum->judged += row.inside().has_value() ? 1 : 0;
     sum->inside += row.inside().value_or(false) ? 1 : 0;
+  }
+  for (GroupSum& sum : sums) {
+    sum.mean_absolute /= static_cast<double>(sum.rows);
+    sum.bias /= static_cast<double>(sum.rows);
   }
   return sums;
 }
@@ -89,9 +94,9 @@ void print_groups(const Validation& validation, std::ostream& out) {
       {Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kRight});
   table.add({"group", "rows", "fitted", "mean error", "bias", "inside"});
   for (const GroupSum& sum : group_sums(validation)) {
-    table.add({sum.name, fmt::format("{:.0f}", sum.rows), fmt::format("{:.0f}", sum.fitted),
-               percent(sum.absolute / sum.rows), signed_percent(sum.bias / sum.rows),
-               sum.judged > 0 ? fmt::format("{:.0f} of {:.0f}", sum.inside, sum.judged) : ""});
+    table.add({sum.name, fmt::format("{}", sum.rows), fmt::format("{}", sum.fitted),
+               percent(sum.mean_absolute), signed_percent(sum.bias),
+               sum.judged > 0 ? fmt::format("{} of {}", sum.inside, sum.judged) : ""});
   }
   table.print(out);
 }
@@ -226,8 +231,8 @@ Json groups_json(const Validation& validation) {
     list.push_back({{"group", sum.name},
                     {"rows", sum.rows},
                     {"fitted", sum.fitted},
-                    {"mape", sum.absolute / sum.rows},
-                    {"bias", sum.bias / sum.rows},
+                    {"mape", sum.mean_absolute},
+                    {"bias", sum.bias},
                     {"inside", sum.inside},
                     {"judged", sum.judged}});
   }
