@@ -285,7 +285,8 @@ TEST_CASE("calibrate writes a file that says how it was fitted, and loads") {
                                        "--configs", kConfigs, "--out", out, "--date", "2026-11-30",
                                        "--machine", "a rack", "--bootstrap", "3", "--json", "-"});
   REQUIRE(outcome.code == 0);
-  const Json json = Json::parse(outcome.out);
+  const Json json = Json::parse(outcome.out)["fits"][0];
+  CHECK(json["device"] == "gb300");
   CHECK(json["parameters"].size() == 6);
   CHECK(json["fitted"]["rows"] == 57);
   CHECK(json["held_out"]["power_law_1.01"]["rows"] == 51);
@@ -299,18 +300,27 @@ TEST_CASE("calibrate writes a file that says how it was fitted, and loads") {
   CHECK(file.options.hbm_efficiency == json["parameters"][0]["value"].get<double>());
 }
 
-TEST_CASE("calibrate asks which device, and refuses one that the table lacks") {
+TEST_CASE("calibrate fits every device of a table, but writes one file") {
   const auto run = [](std::vector<std::string> options) {
-    options.insert(options.begin(), {"calibrate", "--from", kTable, "--configs", kConfigs});
-    const auto outcome = test::run_eplb(options);
-    CHECK(outcome.code == 2);
-    return outcome.err;
+    options.insert(options.begin(),
+                   {"calibrate", "--from", kTable, "--configs", kConfigs, "--bootstrap", "1"});
+    return test::run_eplb(options);
   };
+  const auto both = run({"--json", "-"});
+  REQUIRE(both.code == 0);
+  const Json fits = Json::parse(both.out)["fits"];
+  REQUIRE(fits.size() == 2);
+  CHECK(fits[0]["device"] == "gb200");
+  CHECK(fits[1]["device"] == "gb300");
+  const auto ambiguous = run({"--out", "-"});
+  CHECK(ambiguous.code == 2);
   CHECK(
-      run({}) ==
-      "eplb calibrate: error: the table has rows of gb200, gb300: choose a device's hardware with "
+      ambiguous.err ==
+      "eplb calibrate: error: the table has rows of gb200, gb300: choose whose file --out is with "
       "--hardware\n");
-  CHECK(run({"--hardware", "h200-hgx8"}) ==
+  const auto other = run({"--hardware", "h200-hgx8"});
+  CHECK(other.code == 2);
+  CHECK(other.err ==
         "eplb calibrate: error: the table has no row of NVIDIA H200, only of gb200, gb300\n");
 }
 

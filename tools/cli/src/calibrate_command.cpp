@@ -3,24 +3,21 @@
 #include <fmt/core.h>
 
 #include <ctime>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 #include <set>
 
-#include "calibration.hpp"
+#include "calibrate_report.hpp"
 #include "config_arguments.hpp"
 #include "eplb/cli/output_file.hpp"
 #include "eplb/cli/progress.hpp"
-#include "eplb/cli/run.hpp"
-#include "eplb/cli/table.hpp"
 #include "hardware_lookup.hpp"
 #include "kernel_layers.hpp"
 
 namespace eplb::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kName = "calibrate";
 
@@ -47,7 +44,7 @@ CommandSyntax syntax() {
                       {.name = "hardware",
                        .value_name = "NAME",
                        .help = "hardware to start from, whose device's rows are fitted; without "
-                               "it, that of the table's only device"},
+                               "it, that of each device of the table"},
                       {.name = "out",
                        .value_name = "FILE",
                        .help = "where to write the hardware file; - is the standard output"},
@@ -113,129 +110,24 @@ std::string today() {
   return fmt::format("{:04}-{:02}-{:02}", day.tm_year + 1900, day.tm_mon + 1, day.tm_mday);
 }
 
-std::string percent(double share) {
-  return fmt::format("{:.1f} %", 100 * share);
-}
+using HardwareByDevice = std::map<std::string, config::HardwareFile>;
 
-std::string signed_percent(double share) {
-  return fmt::format("{:+.1f} %", 100 * share);
-}
-
-struct Report {
-  config::HardwareFile file;  ///< Of the fitted hardware.
-  std::string device;
-  Calibration calibration;
-};
-
-/// What the file says of its fit.
-std::string summary(const Calibration& calibration, const std::string& device,
-                    const std::string& source, const std::string& machine,
-                    const std::string& date) {
-  std::string text = fmt::format(
-      "{} figures fitted on {} to the {} balanced rows of {} in {}{}: mean absolute error {} on "
-      "them, bias {}, worst {}.",
-      calibration.figures.size(), date, calibration.balanced.rows, device, source,
-      machine.empty() ? "" : ", measured on " + machine,
-      percent(calibration.balanced.mean_absolute), signed_percent(calibration.balanced.bias),
-      signed_percent(calibration.balanced.worst));
-  for (const NamedErrors& held : calibration.held_out) {
-    text += fmt::format(" Held out, {}: {} of {} rows, worst {}.", held.name,
-                        percent(held.errors.mean_absolute), held.errors.rows,
-                        signed_percent(held.errors.worst));
-  }
-  if (!calibration.left_out_ranks.empty()) {
-    text += " Each group size left out of the fit in turn:";
-    for (const NamedErrors& left : calibration.left_out_ranks) {
-      text += fmt::format("{} {} {}", &left == &calibration.left_out_ranks.front() ? "" : ",",
-                          left.name, percent(left.errors.mean_absolute));
+/// The devices to fit, with the hardware that each fit starts from: the one that was asked for, or
+/// all of the table that have a file.
+Result<HardwareByDevice> chosen(const Inputs& inputs, const std::optional<std::string>& hardware,
+                                const HardwareByDevice& known, const config::LoadOptions& options) {
+  if (!hardware.has_value()) {
+    if (known.empty()) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("no hardware file names a device of the table ({}): choose one to "
+                              "start from with --hardware",
+                              joined(inputs.devices)));
     }
-    text += ".";
+    return known;
   }
-  return text;
-}
-
-void print_errors(const std::string& title, const std::vector<NamedErrors>& errors, Table& table) {
-  for (const NamedErrors& one : errors) {
-    table.add({title, one.name, fmt::format("{}", one.errors.rows),
-               percent(one.errors.mean_absolute), signed_percent(one.errors.bias),
-               signed_percent(one.errors.worst)});
-  }
-}
-
-void print_report(const Report& report, std::ostream& out) {
-  using Align = Table::Align;
-  const Calibration& calibration = report.calibration;
-  out << fmt::format("eplb {} calibrate: the expert kernel of {}\n\n", version(),
-                     report.file.options.device);
-  Table figures({Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kLeft});
-  figures.add({"figure", "fitted", "5 %", "95 %", ""});
-  for (const sim::FittedFigure& figure : calibration.figures) {
-    figures.add({std::string(figure.parameter->key), fmt::format("{:.4g}", figure.value),
-                 fmt::format("{:.4g}", figure.low), fmt::format("{:.4g}", figure.high),
-                 std::string(figure.parameter->unit)});
-  }
-  figures.print(out);
-  out << '\n';
-  Table errors(
-      {Align::kLeft, Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight});
-  errors.add({"", "rows", "count", "mean error", "bias", "worst"});
-  print_errors("fitted", {{.name = "balanced", .errors = calibration.balanced}}, errors);
-  print_errors("held out", calibration.held_out, errors);
-  print_errors("left out", calibration.left_out_ranks, errors);
-  print_errors("other device", calibration.other_devices, errors);
-  errors.print(out);
-}
-
-Json errors_json(const sim::PredictionErrors& errors) {
-  return {{"rows", errors.rows},
-          {"mape", errors.mean_absolute},
-          {"bias", errors.bias},
-          {"worst", errors.worst}};
-}
-
-Json errors_json(const std::vector<NamedErrors>& errors) {
-  Json json = Json::object();
-  for (const NamedErrors& one : errors) {
-    json[one.name] = errors_json(one.errors);
-  }
-  return json;
-}
-
-Json report_json(const Report& report) {
-  Json parameters = Json::array();
-  for (const sim::FittedFigure& figure : report.calibration.figures) {
-    parameters.push_back({{"key", std::string(figure.parameter->key)},
-                          {"value", figure.value},
-                          {"low", figure.low},
-                          {"high", figure.high},
-                          {"unit", std::string(figure.parameter->unit)}});
-  }
-  return {{"schema", "eplb.calibrate/1"},
-          {"version", std::string(version())},
-          {"device", report.device},
-          {"calibration", report.file.calibration},
-          {"parameters", std::move(parameters)},
-          {"fitted", errors_json(report.calibration.balanced)},
-          {"held_out", errors_json(report.calibration.held_out)},
-          {"left_out", errors_json(report.calibration.left_out_ranks)},
-          {"other_devices", errors_json(report.calibration.other_devices)}};
-}
-
-Result<Report> work_out(const Inputs& inputs, const std::optional<std::string>& hardware,
-                        const config::LoadOptions& options, std::int32_t samples) {
-  const auto known = hardware_of_devices(inputs.devices, options);
-  if (!known) {
-    return tl::unexpected(known.error());
-  }
-  if (!hardware.has_value() && known->size() != 1) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("the table has rows of {}: choose a device's hardware with --hardware",
-                            joined(inputs.devices)));
-  }
-  auto file = hardware.has_value() ? hardware_file(*hardware, options)
-                                   : Result<config::HardwareFile>(known->begin()->second);
+  auto file = hardware_file(*hardware, options);
   if (!file) {
-    return tl::unexpected(file.error());
+    return tl::unexpected(std::move(file).error());
   }
   const auto device = device_of(*file, inputs.devices);
   if (!device.has_value()) {
@@ -243,30 +135,59 @@ Result<Report> work_out(const Inputs& inputs, const std::optional<std::string>& 
                 fmt::format("the table has no row of {}, only of {}", file->options.device,
                             joined(inputs.devices)));
   }
+  return HardwareByDevice{{*device, *std::move(file)}};
+}
+
+Result<CalibrationReport> fit_device(const Inputs& inputs, const std::string& device,
+                                     const config::HardwareFile& file,
+                                     const HardwareByDevice& known, std::int32_t samples) {
   CalibrationRequest request{.layers = inputs.layers,
-                             .device = *device,
-                             .start = file->options,
+                             .device = device,
+                             .start = file.options,
                              .others = {},
                              .bootstrap_samples = samples};
-  for (const auto& other : *known) {
-    if (other.first != *device) {
+  for (const auto& other : known) {
+    if (other.first != device) {
       request.others.emplace_back(other.first, other.second.options);
     }
   }
   auto calibration = calibrate(request);
   if (!calibration) {
-    return tl::unexpected(calibration.error());
+    return fail(calibration.error().code,
+                fmt::format("{}: {}", device, calibration.error().message));
   }
-  Report report{
-      .file = *std::move(file), .device = *device, .calibration = *std::move(calibration)};
+  CalibrationReport report{.file = file, .device = device, .calibration = *std::move(calibration)};
   report.file.options = report.calibration.fitted;
   for (const sim::FittedFigure& figure : report.calibration.figures) {
     report.file.sources[std::string(figure.parameter->key)] = fmt::format(
-        "fitted, see calibration; nine fits of ten of resampled rows give {:.4g} to "
-        "{:.4g}",
+        "fitted, see calibration; nine fits of ten of resampled rows give {:.4g} to {:.4g}",
         figure.low, figure.high);
   }
   return report;
+}
+
+Result<std::vector<CalibrationReport>> fit_all(const Inputs& inputs,
+                                               const std::optional<std::string>& hardware,
+                                               const config::LoadOptions& options,
+                                               std::int32_t samples) {
+  const auto known = hardware_of_devices(inputs.devices, options);
+  if (!known) {
+    return tl::unexpected(known.error());
+  }
+  const auto files = chosen(inputs, hardware, *known, options);
+  if (!files) {
+    return tl::unexpected(files.error());
+  }
+  std::vector<CalibrationReport> reports;
+  reports.reserve(files->size());
+  for (const auto& file : *files) {
+    auto report = fit_device(inputs, file.first, file.second, *known, samples);
+    if (!report) {
+      return tl::unexpected(std::move(report).error());
+    }
+    reports.push_back(*std::move(report));
+  }
+  return reports;
 }
 
 }  // namespace
@@ -303,22 +224,31 @@ ExitCode run_calibrate(std::span<const std::string> arguments, const Streams& st
   }
   Progress progress(streams);
   progress.show("fitting");
-  auto report = work_out(*inputs, hardware, load_options(*values), samples);
+  auto reports = fit_all(*inputs, hardware, load_options(*values), samples);
   progress.clear();
-  if (!report) {
-    return refuse(report.error());
+  if (!reports) {
+    return refuse(reports.error());
   }
-  report->file.calibration =
-      summary(report->calibration, report->device, inputs->measurements.source, machine, date);
-  if (!json->takes_standard_output() && !out_file->takes_standard_output()) {
-    print_report(*report, streams.out);
+  if (out_file->wanted() && reports->size() > 1) {
+    return refuse({.code = ErrorCode::kInvalidArgument,
+                   .message = fmt::format("the table has rows of {}: choose whose file --out is "
+                                          "with --hardware",
+                                          joined(inputs->devices)),
+                   .site = {}});
   }
-  const auto written =
-      out_file->write([&](std::ostream& out) { out << config::hardware_yaml(report->file); });
+  for (CalibrationReport& report : *reports) {
+    report.file.calibration = calibration_summary(
+        report, {.source = inputs->measurements.source, .machine = machine, .date = date});
+    if (!json->takes_standard_output() && !out_file->takes_standard_output()) {
+      print_calibration(report, streams.out);
+    }
+  }
+  const auto written = out_file->write(
+      [&](std::ostream& out) { out << config::hardware_yaml(reports->front().file); });
   if (!written) {
     return refuse(written.error());
   }
-  const auto json_written = json->write(report_json(*report));
+  const auto json_written = json->write(calibrations_json(*reports));
   return json_written ? ExitCode::kDone : refuse(json_written.error());
 }
 
