@@ -160,9 +160,12 @@ void print_head(const ComparisonReport& report, std::ostream& out) {
   const std::string seed_text = seeds.size() == 1
                                     ? fmt::format("seed {}", seeds.front())
                                     : fmt::format("seeds {} to {}", seeds.front(), seeds.back());
+  const std::int64_t warmup_steps = scenario.run.warmup_steps;
   out << fmt::format(
-      "Each arm: {} of {} steps, those before its first rearrangement included, on {}.\n\n",
+      "Each arm: {} of {} steps, {}, on {}.\n\n",
       seeds.size() == 1 ? "one run" : fmt::format("{} runs", seeds.size()), report.comparison.steps,
+      warmup_steps > 0 ? fmt::format("the first {} of which do not count", warmup_steps)
+                       : "those before its first rearrangement included",
       seed_text);
 }
 

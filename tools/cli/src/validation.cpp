@@ -204,15 +204,15 @@ class Validator {
     });
   }
 
-  double value_of(RunMetric metric, const ScenarioRun& run) const {
+  [[nodiscard]] double value_of(RunMetric metric, const ScenarioRun& run) const {
     if (is_gain(metric)) {
       return measure(metric, runs_.of(with_eplb(run, true)), runs_.of(with_eplb(run, false)));
     }
     return measure(metric, runs_.of(run), runs_.of(run));
   }
 
-  ValidationRow row_of(const Figure& figure, std::string group, std::string quantity,
-                       std::string unit, double predicted) const {
+  [[nodiscard]] ValidationRow row_of(const Figure& figure, std::string group, std::string quantity,
+                                     std::string unit, double predicted) const {
     return {.group = std::move(group),
             .name = figure.name,
             .quantity = std::move(quantity),
