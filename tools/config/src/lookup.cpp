@@ -77,7 +77,7 @@ std::filesystem::path include_file(Yaml& value, const std::string& key, const In
     return {};
   }
   reading.set_position(key, value.at);
-  const std::filesystem::path file = locate(value, key, kind, options, reading);
+  std::filesystem::path file = locate(value, key, kind, options, reading);
   if (file.empty()) {
     return {};
   }

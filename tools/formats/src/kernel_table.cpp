@@ -192,11 +192,11 @@ Result<std::vector<KernelRow>> parse_kernel_table(std::string_view text,
     }
     std::vector<Cell> cells = cells_of(lines[index]);
     if (cells.size() != heads.size()) {
-      return fail_at_line(source_name, line,
-                          concat({"has ", std::to_string(cells.size()),
-                                  " cells where the first "
-                                  "line names ",
-                                  std::to_string(heads.size()), " columns"}));
+      const std::string given = std::to_string(cells.size());
+      const std::string named = std::to_string(heads.size());
+      return fail_at_line(
+          source_name, line,
+          concat({"has ", given, " cells where the first line names ", named, " columns"}));
     }
     LineReader reader(source_name, line, std::move(cells), columns);
     auto row = read_row(reader, source_name, line);
