@@ -1,0 +1,128 @@
+// Goal: the kernels give what the references of the host give, bit for bit, and the ground floor
+// keeps its promises. Method: each group of cases draws its inputs from a seed, poisons what the
+// device must write and compares every value.
+//
+// eplb_gpu_kernel_test [--seed N] [--group NAME]
+// Ends with 0 (all equal), 1 (a difference, or the device failed), 2 (usage) or 77 (no device).
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "eplb/gpu/error.hpp"
+#include "kernel_cases.hpp"
+
+namespace eplb::gpu::test {
+namespace {
+
+constexpr int kSkipped = 77;
+constexpr int kUsage = 2;
+
+struct Group {
+  std::string_view name;
+  void (*run)(Checks&, Draw);
+};
+
+constexpr std::array kGroups{
+    Group{.name = "ground_floor", .run = test_ground_floor},
+    Group{.name = "map_and_record", .run = test_map_and_record},
+    Group{.name = "map_update", .run = test_map_update},
+    Group{.name = "finish_pass", .run = test_finish_pass},
+    Group{.name = "replay", .run = test_replay},
+};
+
+struct Options {
+  std::uint64_t seed = 20261130;
+  std::string_view group;
+  bool is_valid = true;
+};
+
+Options parse(std::span<char*> arguments) {
+  Options options;
+  for (std::size_t index = 0; index < arguments.size(); index += 2) {
+    const std::string_view key = arguments[index];
+    const std::string_view value = index + 1 < arguments.size() ? arguments[index + 1] : "";
+    if (key == "--seed") {
+      const auto [end, error] =
+          std::from_chars(value.data(), value.data() + value.size(), options.seed);
+      options.is_valid &= error == std::errc{} && end == value.data() + value.size();
+    } else if (key == "--group") {
+      options.group = value;
+    } else {
+      options.is_valid = false;
+    }
+  }
+  return options;
+}
+
+/// Whether the group passed.
+bool run(const Group& group, std::uint64_t seed) {
+  Checks checks;
+  std::string thrown;
+  try {
+    group.run(checks, Draw(seed));
+    EPLB_CUDA(cudaDeviceSynchronize());
+  } catch (const std::exception& error) {
+    thrown = error.what();
+  }
+  const bool passed = checks.failure_count() == 0 && thrown.empty();
+  std::printf("%-16s %s: %lld checks, %lld failed%s%s\n", std::string(group.name).c_str(),
+              passed ? "passed" : "FAILED", static_cast<long long>(checks.check_count()),
+              static_cast<long long>(checks.failure_count()), thrown.empty() ? "" : ", threw ",
+              thrown.c_str());
+  if (!passed) {
+    std::printf("  EPLB_SEED=%llu, replay: eplb_gpu_kernel_test --seed %llu --group %s\n",
+                static_cast<unsigned long long>(seed), static_cast<unsigned long long>(seed),
+                std::string(group.name).c_str());
+  }
+  std::fflush(stdout);
+  return passed;
+}
+
+int run_all(const Options& options) {
+  int device_count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&device_count);
+  if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver) {
+    std::printf("skipped: no device (%s)\n", cudaGetErrorString(status));
+    return kSkipped;
+  }
+  EPLB_CUDA(status);
+  cudaDeviceProp properties{};
+  EPLB_CUDA(cudaGetDeviceProperties(&properties, 0));
+  std::printf("%s, %d multiprocessors, seed %llu\n", properties.name,
+              properties.multiProcessorCount, static_cast<unsigned long long>(options.seed));
+  bool passed = true;
+  int run_count = 0;
+  for (const Group& group : kGroups) {
+    if (options.group.empty() || options.group == group.name) {
+      passed &= run(group, options.seed);
+      ++run_count;
+    }
+  }
+  std::printf("%s: %d groups\n", passed && run_count > 0 ? "PASSED" : "FAILED", run_count);
+  return passed && run_count > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+}  // namespace
+}  // namespace eplb::gpu::test
+
+int main(int argc, char** argv) {
+  const auto options =
+      eplb::gpu::test::parse(std::span(argv, static_cast<std::size_t>(argc)).subspan(1));
+  if (!options.is_valid) {
+    std::fprintf(stderr, "usage: eplb_gpu_kernel_test [--seed N] [--group NAME]\n");
+    return eplb::gpu::test::kUsage;
+  }
+  try {
+    return eplb::gpu::test::run_all(options);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return EXIT_FAILURE;
+  }
+}
