@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::array kRowCounts{0, 1, 7, 63, 64, 65, 127, 128, 135, 434, 16384};
 constexpr std::array kTopKs{1, 6, 8};
-constexpr std::size_t kIdsMax = 16384 * 8;
+constexpr std::size_t kIdsMax = std::size_t{16384} * 8;
 constexpr std::size_t kGuardIds = 64;
 constexpr std::uint8_t kPoison = 0xA5;
 
@@ -110,7 +110,7 @@ std::vector<T> head_of(const void* data, std::size_t size, cudaStream_t stream) 
 template <typename Id>
 void compare(Checks& checks, const Arena& arena, const MapCase& map_case, const LayerMapView& map,
              const Manner& manner, Draw& draw, const std::string& what) {
-  const cudaStream_t stream = arena.stream.get();
+  cudaStream_t stream = arena.stream.get();
   auto* logical_ids = reinterpret_cast<Id*>(arena.logical_ids.data()) + manner.id_offset;
   auto* slot_ids = reinterpret_cast<Id*>(arena.slot_ids.data()) + manner.id_offset;
   arena.logical_ids.fill_bytes(kPoison, stream);

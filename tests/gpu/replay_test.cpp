@@ -46,10 +46,10 @@ struct Forward {
   DeviceBuffer<std::int32_t> record_gate{1};
   DeviceBuffer<std::int32_t> unpadded_row_count{1};
   DeviceBuffer<std::uint8_t> is_padding{kRows};
-  DeviceBuffer<std::int32_t> pass{kLayers * kExperts};
-  DeviceBuffer<std::int32_t> snapshot{kLayers * kExperts};
-  DeviceBuffer<std::int32_t> pass_slots{kLayers * kSlots};
-  DeviceBuffer<std::int32_t> rank_loads{kLayers * kRanks};
+  DeviceBuffer<std::int32_t> pass{std::size_t{kLayers} * kExperts};
+  DeviceBuffer<std::int32_t> snapshot{std::size_t{kLayers} * kExperts};
+  DeviceBuffer<std::int32_t> pass_slots{std::size_t{kLayers} * kSlots};
+  DeviceBuffer<std::int32_t> rank_loads{std::size_t{kLayers} * kRanks};
 };
 
 template <typename Id>
@@ -66,8 +66,8 @@ void enqueue_layer(const Forward& forward, std::int32_t layer, const DeviceBuffe
                       .record_gate = forward.record_gate.data(),
                       .unpadded_row_count = forward.unpadded_row_count.data(),
                       .is_padding = forward.is_padding.data(),
-                      .logical_counts = forward.pass.data() + layer * kExperts,
-                      .slot_counts = forward.pass_slots.data() + layer * kSlots,
+                      .logical_counts = forward.pass.data() + std::ptrdiff_t{layer} * kExperts,
+                      .slot_counts = forward.pass_slots.data() + std::ptrdiff_t{layer} * kSlots,
                       .slot_count = kSlots},
                      stream);
 }
@@ -113,7 +113,7 @@ void change_maps(World& world, Forward& forward, Draw& draw) {
 }
 
 void change_inputs(World& world, const Forward& forward, Draw& draw) {
-  const cudaStream_t stream = forward.stream.get();
+  cudaStream_t stream = forward.stream.get();
   const bool is_recording = draw.chance(0.6);
   const std::int32_t unpadded_row_count = draw.below(kRows + 1);
   std::vector<std::uint8_t> is_padding(kRows);
@@ -145,7 +145,7 @@ void change_inputs(World& world, const Forward& forward, Draw& draw) {
 
 void poison_outputs(const Forward& forward) {
   constexpr std::uint8_t kPoison = 0xA5;
-  const cudaStream_t stream = forward.stream.get();
+  cudaStream_t stream = forward.stream.get();
   forward.narrow_slots.fill_bytes(kPoison, stream);
   forward.wide_slots.fill_bytes(kPoison, stream);
   forward.snapshot.fill_bytes(kPoison, stream);
@@ -158,7 +158,7 @@ void append(std::vector<T>& all, const std::vector<T>& more) {
 }
 
 void compare(Checks& checks, const World& world, const Forward& forward, const std::string& what) {
-  const cudaStream_t stream = forward.stream.get();
+  cudaStream_t stream = forward.stream.get();
   std::vector<std::int64_t> slot_ids;
   std::vector<std::int32_t> logical_counts;
   std::vector<std::int32_t> slot_counts;
@@ -168,10 +168,8 @@ void compare(Checks& checks, const World& world, const Forward& forward, const s
     append(logical_counts, outcome.logical_counts);
     append(slot_counts, outcome.slot_counts);
   }
-  std::vector<std::int64_t> actual_ids;
-  for (const std::int32_t id : forward.narrow_slots.download(stream)) {
-    actual_ids.push_back(id);
-  }
+  const std::vector<std::int32_t> narrow = forward.narrow_slots.download(stream);
+  std::vector<std::int64_t> actual_ids(narrow.begin(), narrow.end());
   append(actual_ids, forward.wide_slots.download(stream));
   checks.expect_equal<std::int64_t>(actual_ids, slot_ids, what + "slots");
   checks.expect_equal<std::int32_t>(forward.snapshot.download(stream), logical_counts,
@@ -189,9 +187,11 @@ void compare(Checks& checks, const World& world, const Forward& forward, const s
 void test_replay(Checks& checks, Draw draw) {
   constexpr int kReplays = 40;
   Forward forward;
-  const cudaStream_t stream = forward.stream.get();
+  cudaStream_t stream = forward.stream.get();
   World world;
   std::vector<LayerMapUpdate> updates;
+  updates.reserve(kLayers);
+  world.maps.reserve(kLayers);  // Updates point at them.
   for (std::int32_t layer = 0; layer < kLayers; ++layer) {
     world.maps.push_back(draw_map(shape_of(kExperts, kSlots), draw));
   }

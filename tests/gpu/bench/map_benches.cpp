@@ -15,7 +15,6 @@ namespace eplb::gpu::bench {
 namespace {
 
 using test::Draw;
-using test::PickOptions;
 using test::Skew;
 
 constexpr std::uint64_t kSeed = 20261130;
@@ -47,10 +46,12 @@ class Layer {
         wide_ids_(id_count()),
         slot_ids_(id_count()),
         wide_slot_ids_(id_count()) {
-    Draw draw(kSeed);
-    const LayerMap map = test::draw_map(shape_, draw);
+    Draw map_draw(kSeed);
+    const LayerMap map = test::draw_map(shape_, map_draw);
     const LayerMapUpdate update{.layer = LayerId{0}, .map = &map};
     maps_.update({&update, 1}, stream_.get());
+    // Both draw the same order of experts first, so the hottest have the most replicas, as in life.
+    Draw draw(kSeed);
     const std::vector<std::int64_t> picks = test::draw_picks({.row_count = row_count,
                                                               .top_k = model.top_k,
                                                               .expert_count = model.expert_count,

@@ -17,10 +17,12 @@ void bench_step(Report& report) {
   constexpr std::int32_t kRanks = 32;
   constexpr std::int32_t kSlotsPerRank = 9;
   const Stream stream;
-  const DeviceBuffer<std::int32_t> pass(kLayers * kExperts);
-  const DeviceBuffer<std::int32_t> snapshot(kLayers * kExperts);
-  const DeviceBuffer<std::int32_t> slots(kLayers * kRanks * kSlotsPerRank);
-  const DeviceBuffer<std::int32_t> loads(kLayers * kRanks);
+  constexpr std::size_t kCounts = std::size_t{kLayers} * kExperts;
+  constexpr std::size_t kLoads = std::size_t{kLayers} * kRanks;
+  const DeviceBuffer<std::int32_t> pass(kCounts);
+  const DeviceBuffer<std::int32_t> snapshot(kCounts);
+  const DeviceBuffer<std::int32_t> slots(kLoads * kSlotsPerRank);
+  const DeviceBuffer<std::int32_t> loads(kLoads);
   pass.fill_bytes(1, stream.get());
   slots.fill_bytes(1, stream.get());
   stream.synchronize();

@@ -113,10 +113,9 @@ LayerMap draw_map(const Shape& shape, Draw& draw) {
     experts.push_back(order[draw_place(draw)]);
   }
   shuffle(experts, draw);
-  std::vector<LogicalExpertId> occupants;
-  for (const std::int32_t expert : experts) {
-    occupants.push_back(LogicalExpertId{expert});
-  }
+  std::vector<LogicalExpertId> occupants(experts.size());
+  std::ranges::transform(experts, occupants.begin(),
+                         [](std::int32_t expert) { return LogicalExpertId{expert}; });
   return LayerMap::from(LayerPlacement::create(shape, std::move(occupants)).value());
 }
 
