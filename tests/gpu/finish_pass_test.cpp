@@ -90,7 +90,8 @@ void compare(Checks& checks, const PassShape& shape, const Manner& manner, Draw&
 
 }  // namespace
 
-void test_finish_pass(Checks& checks, Draw draw) {
+void test_finish_pass(Checks& checks, const Setting& setting) {
+  Draw draw(setting.seed);
   for (const PassShape& shape : kShapes) {
     for (const bool has_snapshot : {false, true}) {
       for (const bool has_slots : {false, true}) {

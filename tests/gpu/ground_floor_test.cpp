@@ -75,7 +75,7 @@ void time_nothing(Checks& checks) {
 
 }  // namespace
 
-void test_ground_floor(Checks& checks, Draw /*draw*/) {
+void test_ground_floor(Checks& checks, const Setting& /*setting*/) {
   tell_failed_calls(checks);
   move_handles(checks);
   give_up_at_limit(checks);

@@ -2,7 +2,7 @@
 // keeps its promises. Method: each group of cases draws its inputs from a seed, poisons what the
 // device must write and compares every value.
 //
-// eplb_gpu_kernel_test [--seed N] [--group NAME]
+// eplb_gpu_kernel_test [--seed N] [--rows-max N] [--group NAME]
 // Ends with 0 (all equal), 1 (a difference, or the device failed), 2 (usage) or 77 (no device).
 #include <cuda_runtime_api.h>
 
@@ -26,7 +26,7 @@ constexpr int kUsage = 2;
 
 struct Group {
   std::string_view name;
-  void (*run)(Checks&, Draw);
+  void (*run)(Checks&, const Setting&);
 };
 
 constexpr std::array kGroups{
@@ -34,14 +34,23 @@ constexpr std::array kGroups{
     Group{.name = "map_and_record", .run = test_map_and_record},
     Group{.name = "map_update", .run = test_map_update},
     Group{.name = "finish_pass", .run = test_finish_pass},
+    Group{.name = "pass_recorder", .run = test_pass_recorder},
     Group{.name = "replay", .run = test_replay},
 };
 
 struct Options {
-  std::uint64_t seed = 20261130;
+  Setting setting;
   std::string_view group;
   bool is_valid = true;
 };
+
+/// Whether the whole of the text is a number.
+template <typename Number>
+bool parse_number(std::string_view text, Number& number) {
+  const char* end = text.data() + text.size();
+  const std::from_chars_result result = std::from_chars(text.data(), end, number);
+  return result.ec == std::errc{} && result.ptr == end;
+}
 
 Options parse(std::span<char*> arguments) {
   Options options;
@@ -49,9 +58,9 @@ Options parse(std::span<char*> arguments) {
     const std::string_view key = arguments[index];
     const std::string_view value = index + 1 < arguments.size() ? arguments[index + 1] : "";
     if (key == "--seed") {
-      const auto [end, error] =
-          std::from_chars(value.data(), value.data() + value.size(), options.seed);
-      options.is_valid &= error == std::errc{} && end == value.data() + value.size();
+      options.is_valid &= parse_number(value, options.setting.seed);
+    } else if (key == "--rows-max") {
+      options.is_valid &= parse_number(value, options.setting.row_count_max);
     } else if (key == "--group") {
       options.group = value;
     } else {
@@ -62,11 +71,12 @@ Options parse(std::span<char*> arguments) {
 }
 
 /// Whether the group passed.
-bool run(const Group& group, std::uint64_t seed) {
+bool run(const Group& group, const Setting& setting) {
+  const auto seed = static_cast<unsigned long long>(setting.seed);
   Checks checks;
   std::string thrown;
   try {
-    group.run(checks, Draw(seed));
+    group.run(checks, setting);
     EPLB_CUDA(cudaDeviceSynchronize());
   } catch (const std::exception& error) {
     thrown = error.what();
@@ -77,9 +87,8 @@ bool run(const Group& group, std::uint64_t seed) {
               static_cast<long long>(checks.failure_count()), thrown.empty() ? "" : ", threw ",
               thrown.c_str());
   if (!passed) {
-    std::printf("  EPLB_SEED=%llu, replay: eplb_gpu_kernel_test --seed %llu --group %s\n",
-                static_cast<unsigned long long>(seed), static_cast<unsigned long long>(seed),
-                std::string(group.name).c_str());
+    std::printf("  EPLB_SEED=%llu, replay: eplb_gpu_kernel_test --seed %llu --group %s\n", seed,
+                seed, std::string(group.name).c_str());
   }
   std::fflush(stdout);
   return passed;
@@ -96,12 +105,13 @@ int run_all(const Options& options) {
   cudaDeviceProp properties{};
   EPLB_CUDA(cudaGetDeviceProperties(&properties, 0));
   std::printf("%s, %d multiprocessors, seed %llu\n", properties.name,
-              properties.multiProcessorCount, static_cast<unsigned long long>(options.seed));
+              properties.multiProcessorCount,
+              static_cast<unsigned long long>(options.setting.seed));
   bool passed = true;
   int run_count = 0;
   for (const Group& group : kGroups) {
     if (options.group.empty() || options.group == group.name) {
-      passed &= run(group, options.seed);
+      passed &= run(group, options.setting);
       ++run_count;
     }
   }
@@ -116,7 +126,7 @@ int main(int argc, char** argv) {
   const auto options =
       eplb::gpu::test::parse(std::span(argv, static_cast<std::size_t>(argc)).subspan(1));
   if (!options.is_valid) {
-    std::fprintf(stderr, "usage: eplb_gpu_kernel_test [--seed N] [--group NAME]\n");
+    std::fprintf(stderr, "usage: eplb_gpu_kernel_test [--seed N] [--rows-max N] [--group NAME]\n");
     return eplb::gpu::test::kUsage;
   }
   try {

@@ -219,9 +219,13 @@ void compare_variants(Checks& checks, const Arena& arena, const PickOptions& pic
 
 }  // namespace
 
-void test_map_and_record(Checks& checks, Draw draw) {
+void test_map_and_record(Checks& checks, const Setting& setting) {
+  Draw draw(setting.seed);
   const Arena arena;
   for (const std::int32_t row_count : kRowCounts) {
+    if (row_count > setting.row_count_max) {
+      continue;
+    }
     for (const std::int32_t top_k : kTopKs) {
       for (const Sizes sizes : kSizes) {
         for (const Skew skew : kSkews) {

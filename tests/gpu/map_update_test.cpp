@@ -95,7 +95,8 @@ void refuse_too_many_replicas(Checks& checks, Draw& draw) {
 
 }  // namespace
 
-void test_map_update(Checks& checks, Draw draw) {
+void test_map_update(Checks& checks, const Setting& setting) {
+  Draw draw(setting.seed);
   for (const auto& [expert_count, slot_count] :
        {std::array{64, 64}, std::array{256, 288}, std::array{384, 400}, std::array{896, 960}}) {
     compare_updates(checks, shape_of(expert_count, slot_count), draw);

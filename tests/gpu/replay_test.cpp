@@ -184,7 +184,8 @@ void compare(Checks& checks, const World& world, const Forward& forward, const s
 
 }  // namespace
 
-void test_replay(Checks& checks, Draw draw) {
+void test_replay(Checks& checks, const Setting& setting) {
+  Draw draw(setting.seed);
   constexpr int kReplays = 40;
   Forward forward;
   cudaStream_t stream = forward.stream.get();
