@@ -89,6 +89,7 @@ TEST_CASE("form: the tree that is read holds the files that we know") {
   CHECK(holds("core/include/eplb/core/ids.hpp"));
   CHECK(holds("core/src/assert.cpp"));
   CHECK(holds("tests/unit/structure/form_rules_test.cpp"));
+  CHECK(holds("gpu/include/eplb/gpu/device/mapping.cuh"));
   CHECK(holds("tests/gpu/replica_choice_gpu_test.cu"));
   CHECK(holds("CMakeLists.txt"));
   CHECK(holds(".ci/run"));

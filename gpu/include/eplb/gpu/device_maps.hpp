@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <span>
+
+#include "eplb/core/ids.hpp"
+#include "eplb/core/layer_map.hpp"
+#include "eplb/core/shape.hpp"
+#include "eplb/gpu/buffer.hpp"
+#include "eplb/gpu/layer_map_view.hpp"
+#include "eplb/gpu/map_update.hpp"
+#include "eplb/gpu/stream.hpp"
+
+namespace eplb::gpu {
+
+/// A layer's new map, from a commit.
+struct LayerMapUpdate {
+  LayerId layer;
+  const LayerMap* map;
+};
+
+/// The maps of all layers in device memory, at addresses that stay.
+class DeviceMaps {
+ public:
+  struct Options {
+    Shape shape;
+    std::int32_t replica_count_max = 0;        ///< 0: as many as the shape allows.
+    std::int32_t updated_layer_count_max = 0;  ///< Layers of one update; 0: all.
+  };
+
+  /// Reserves memory and fills it with 0 replicas for every expert, until the first update.
+  DeviceMaps(const Options& options, cudaStream_t stream);
+
+  /// What a forward reads; stays valid across updates.
+  [[nodiscard]] LayerMapView view(LayerId layer) const;
+
+  /// One staging copy and one kernel for all layers of a step, on the stream of the forwards: those
+  /// enqueued before read the old maps, those after the new ones. Waits on the host only if the
+  /// copy of the update before has not run yet. Throws std::invalid_argument if a map is of another
+  /// shape, has too many replicas, or if there are too many layers.
+  void update(std::span<const LayerMapUpdate> updates, cudaStream_t stream);
+
+ private:
+  void stage(const LayerMapUpdate& update, std::span<std::int32_t> staged) const;
+
+  Shape shape_;
+  std::int32_t block_width_;
+  std::int32_t updated_layer_count_max_;
+  DeviceBuffer<std::int32_t> blocks_;
+  PinnedBuffer<std::int32_t> host_staged_;
+  DeviceBuffer<std::int32_t> device_staged_;
+  Event copied_;
+};
+
+}  // namespace eplb::gpu

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "eplb/gpu/kernel_resources.hpp"
+
+namespace eplb::gpu {
+
+/// New maps of some layers, as they cross to the device. All pointers are device memory.
+///
+/// NOTE [staged maps] A map of blocks is mostly padding: 64 KB for 256 experts with up to 33
+/// replicas, against 2 KB of what it says. So an update crosses packed, and the kernel unpacks it:
+///   staged(i) = [layer, begin_0, ..., begin_{E-1}, begin_E, slots of expert 0, of expert 1, ...]
+/// in int32, where the slots of expert e are those from begin_e up to begin_{e+1}.
+struct MapUpdateArguments {
+  const std::int32_t* staged = nullptr;  ///< [updated layers, staged_width]
+  std::int32_t updated_layer_count = 0;
+  std::int32_t* blocks = nullptr;  ///< [layers, experts, block_width]; see LayerMapView.
+  std::int32_t expert_count = 0;
+  std::int32_t slot_count = 0;
+  std::int32_t block_width = 0;
+};
+
+/// int32 of one staged layer.
+[[nodiscard]] constexpr std::size_t staged_width(std::int32_t expert_count,
+                                                 std::int32_t slot_count) {
+  return static_cast<std::size_t>(expert_count) + static_cast<std::size_t>(slot_count) + 2;
+}
+
+/// One launch for all updated layers, that a graph can capture. Must be ordered on the stream of
+/// the forwards that read the maps.
+void unpack_maps(const MapUpdateArguments& arguments, cudaStream_t stream);
+
+[[nodiscard]] KernelResources unpack_maps_resources();
+
+}  // namespace eplb::gpu

@@ -1,0 +1,284 @@
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+#include "eplb/gpu/device/mapping.cuh"
+#include "eplb/gpu/error.hpp"
+#include "eplb/gpu/map_and_record.hpp"
+
+namespace eplb::gpu {
+namespace {
+
+/// Neighbouring ids of one thread, moved with the widest accesses that their size allows.
+template <typename Id, int kCount>
+struct alignas(std::min<std::size_t>(sizeof(Id) * kCount, 16)) IdPack {
+  Id ids[kCount];
+};
+
+/// A pack whose ids past the end of the buffer are -1. Whole packs go in one access if the buffers
+/// are aligned to it.
+template <typename Id, int kCount>
+__device__ IdPack<Id, kCount> load_pack(const Id* ids, std::uint32_t first, std::uint32_t id_count,
+                                        bool is_aligned) {
+  if (is_aligned && first + kCount <= id_count) {
+    return *reinterpret_cast<const IdPack<Id, kCount>*>(ids + first);
+  }
+  IdPack<Id, kCount> pack;
+#pragma unroll
+  for (int index = 0; index < kCount; ++index) {
+    pack.ids[index] = first + index < id_count ? ids[first + index] : Id{-1};
+  }
+  return pack;
+}
+
+template <typename Id, int kCount>
+__device__ void store_pack(Id* ids, std::uint32_t first, std::uint32_t id_count, bool is_aligned,
+                           const IdPack<Id, kCount>& pack) {
+  if (is_aligned && first + kCount <= id_count) {
+    *reinterpret_cast<IdPack<Id, kCount>*>(ids + first) = pack;
+    return;
+  }
+#pragma unroll
+  for (int index = 0; index < kCount; ++index) {
+    if (first + index < id_count) {
+      ids[first + index] = pack.ids[index];
+    }
+  }
+}
+
+/// Replaces each id of a pack by `change(id, row)`. Ids past the end of the buffer are -1 and are
+/// given a row past the last; `change` must leave -1 alone without looking at the row.
+template <typename Id, int kCount, typename Change>
+__device__ void change_ids(IdPack<Id, kCount>& pack, std::uint32_t first, std::uint32_t top_k,
+                           const Change& change) {
+  std::uint32_t row = first / top_k;
+  std::uint32_t column = first - row * top_k;
+#pragma unroll
+  for (int index = 0; index < kCount; ++index) {
+    pack.ids[index] = change(pack.ids[index], row);
+    if (++column == top_k) {
+      column = 0;
+      ++row;
+    }
+  }
+}
+
+/// A pack as the router left it, but -1 in padding rows. The mask is read here, beside the ids, and
+/// not where an id is mapped: that would be one more trip to the L2 behind the others.
+template <int kCount, typename Id>
+__device__ IdPack<Id, kCount> load_unpadded(const MapArguments<Id>& arguments, std::uint32_t first,
+                                            std::uint32_t id_count, bool is_aligned) {
+  auto pack = load_pack<Id, kCount>(arguments.logical_ids, first, id_count, is_aligned);
+  if (const std::uint8_t* is_padding = arguments.is_padding; is_padding != nullptr) {
+    const auto row_count = static_cast<std::uint32_t>(arguments.row_count);
+    change_ids(pack, first, static_cast<std::uint32_t>(arguments.top_k),
+               [&](Id id, std::uint32_t row) {
+                 return row < row_count && is_padding[row] != 0 ? Id{-1} : id;
+               });
+  }
+  return pack;
+}
+
+/// The whole of a block's dynamic shared memory.
+struct SharedLayout {
+  device::MapHead* heads;
+  device::BlockCounters experts;
+  device::BlockCounters slots;
+};
+
+std::size_t shared_bytes(std::int32_t expert_count, std::int32_t counted_slot_count) {
+  return static_cast<std::size_t>(expert_count) * (sizeof(device::MapHead) + sizeof(int)) +
+         static_cast<std::size_t>(counted_slot_count) * sizeof(int);
+}
+
+/// Maps and counts one id of a row.
+template <typename Id, bool kCountsSlots>
+__device__ Id map_one(const MapArguments<Id>& arguments, const SharedLayout& shared, Id id,
+                      std::uint32_t row, std::uint32_t recorded_rows) {
+  const std::int32_t expert = device::expert_of(id, arguments.map.expert_count);
+  if (expert < 0) {
+    return Id{-1};
+  }
+  const device::MapHead head = shared.heads[expert];
+  const device::Chooser chooser{arguments.choice, arguments.rank, arguments.layer};
+  const std::uint32_t replica = chooser.replica(row, expert, head.replica_count);
+  const std::int32_t slot = device::slot_of(arguments.map, head, expert, replica);
+  if (row < recorded_rows) {
+    shared.experts.count(expert);
+    if constexpr (kCountsSlots) {
+      if (slot >= 0 && slot < arguments.slot_count) {
+        shared.slots.count(slot);
+      }
+    }
+  }
+  return static_cast<Id>(slot);
+}
+
+/// NOTE [staged heads] Ids, gates and the heads of all experts are loaded side by side before the
+/// first barrier, and a lookup then costs shared memory's latency. Looking up in global memory
+/// would put a second round trip to the L2 behind the ids' own, in a kernel that is little more
+/// than two such trips long.
+template <typename Id, bool kCountsSlots, int kIdsPerThread>
+__global__ void map_and_record_kernel(const __grid_constant__ MapArguments<Id> arguments,
+                                      bool is_aligned) {
+  extern __shared__ int4 shared_memory[];
+  const std::int32_t expert_count = arguments.map.expert_count;
+  SharedLayout shared{};
+  shared.heads = reinterpret_cast<device::MapHead*>(shared_memory);
+  shared.experts = {reinterpret_cast<std::int32_t*>(shared.heads + expert_count), expert_count};
+  shared.slots = {shared.experts.counts + expert_count, kCountsSlots ? arguments.slot_count : 0};
+
+  const auto top_k = static_cast<std::uint32_t>(arguments.top_k);
+  const std::uint32_t id_count = static_cast<std::uint32_t>(arguments.row_count) * top_k;
+  const std::uint32_t stride = gridDim.x * blockDim.x * kIdsPerThread;
+  std::uint32_t first = (blockIdx.x * blockDim.x + threadIdx.x) * kIdsPerThread;
+
+  auto pack = load_unpadded<kIdsPerThread>(arguments, first, id_count, is_aligned);
+  const std::uint32_t recorded_rows =
+      device::recorded_row_count(arguments.record_gate, arguments.unpadded_row_count);
+  for (std::int32_t expert = threadIdx.x; expert < expert_count; expert += blockDim.x) {
+    shared.heads[expert] = device::load_head(arguments.map, expert);
+  }
+  shared.experts.clear();
+  shared.slots.clear();
+  __syncthreads();
+
+  while (first < id_count) {
+    change_ids(pack, first, top_k, [&](Id id, std::uint32_t row) {
+      return map_one<Id, kCountsSlots>(arguments, shared, id, row, recorded_rows);
+    });
+    store_pack(arguments.slot_ids, first, id_count, is_aligned, pack);
+    first += stride;
+    pack = load_unpadded<kIdsPerThread>(arguments, first, id_count, is_aligned);
+  }
+
+  if (recorded_rows == 0) {
+    return;  // The same in every thread: all read the same gate.
+  }
+  __syncthreads();
+  shared.experts.add_to(arguments.logical_counts);
+  if constexpr (kCountsSlots) {
+    shared.slots.add_to(arguments.slot_counts);
+  }
+}
+
+template <typename Id>
+using MapKernel = void (*)(MapArguments<Id>, bool);
+
+template <typename Id, bool kCountsSlots>
+MapKernel<Id> kernel_of(std::int32_t ids_per_thread) {
+  switch (ids_per_thread) {
+    case 1:
+      return map_and_record_kernel<Id, kCountsSlots, 1>;
+    case 2:
+      return map_and_record_kernel<Id, kCountsSlots, 2>;
+    case 4:
+      return map_and_record_kernel<Id, kCountsSlots, 4>;
+    default:
+      throw std::invalid_argument("a thread maps 1, 2 or 4 ids");
+  }
+}
+
+template <typename Id>
+MapKernel<Id> kernel_of(bool counts_slots, std::int32_t ids_per_thread) {
+  return counts_slots ? kernel_of<Id, true>(ids_per_thread) : kernel_of<Id, false>(ids_per_thread);
+}
+
+void require(bool holds, const char* what) {
+  if (!holds) {
+    throw std::invalid_argument(std::string("map_and_record: ") + what);
+  }
+}
+
+template <typename Id>
+void validate(const MapArguments<Id>& arguments) {
+  const LayerMapView& map = arguments.map;
+  require(arguments.row_count >= 0 && arguments.top_k >= 1, "rows or top_k out of range");
+  require(static_cast<std::int64_t>(arguments.row_count) * arguments.top_k < (1LL << 30),
+          "too many ids");
+  require(map.expert_count >= 1 && map.expert_count <= kExpertsMax, "expert count out of range");
+  require(map.block_width >= kHeadSlots + 1 && map.block_width % (kHeadSlots + 1) == 0,
+          "the map's blocks are no multiple of 16 bytes");
+  require(arguments.slot_count >= 0 && arguments.slot_count <= kSlotsMax,
+          "slot count out of range");
+  require(arguments.row_count == 0 || arguments.logical_counts != nullptr, "no logical counts");
+}
+
+template <typename Id>
+bool is_aligned_to(const Id* pointer, std::size_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(pointer) % bytes == 0;
+}
+
+template <typename Id>
+void add_resources(std::vector<KernelResources>& resources, std::int32_t expert_count,
+                   std::int32_t slot_count) {
+  const char* id_name = std::is_same_v<Id, std::int32_t> ? "int32" : "int64";
+  for (const bool counts_slots : {false, true}) {
+    for (const int ids_per_thread : {1, 2, 4}) {
+      const BlockSize block{
+          .thread_count = MapLaunch{}.block_size,
+          .dynamic_shared_bytes = shared_bytes(expert_count, counts_slots ? slot_count : 0)};
+      const std::string name = std::string("map_and_record<") + id_name +
+                               (counts_slots ? ", both, " : ", logical, ") +
+                               std::to_string(ids_per_thread) + ">";
+      const auto kernel = kernel_of<Id>(counts_slots, ids_per_thread);
+      resources.push_back(kernel_resources(name, reinterpret_cast<const void*>(kernel), block));
+    }
+  }
+}
+
+}  // namespace
+
+// More ids a thread save no bytes, since warps load whole lines either way, but they give a thread
+// several lookups in a row: only a batch that would not fit on the device at once needs them.
+MapLaunch default_map_launch(std::int64_t id_count) {
+  constexpr std::int64_t kOneEachMax = 64LL * 1024;
+  constexpr std::int64_t kSmallMax = 16LL * 1024;
+  if (id_count <= kSmallMax) {
+    return {.ids_per_thread = 1, .block_size = 256, .block_count_max = 0};
+  }
+  if (id_count <= kOneEachMax) {
+    return {.ids_per_thread = 1, .block_size = 512, .block_count_max = 0};
+  }
+  return {.ids_per_thread = 2, .block_size = 512, .block_count_max = 0};
+}
+
+template <typename Id>
+void map_and_record(const MapArguments<Id>& arguments, const MapLaunch& launch,
+                    cudaStream_t stream) {
+  validate(arguments);
+  if (arguments.row_count == 0) {
+    return;
+  }
+  const bool counts_slots = arguments.slot_counts != nullptr;
+  const std::size_t pack_bytes =
+      std::min<std::size_t>(sizeof(Id) * static_cast<std::size_t>(launch.ids_per_thread), 16);
+  const bool is_aligned = is_aligned_to(arguments.logical_ids, pack_bytes) &&
+                          is_aligned_to(arguments.slot_ids, pack_bytes);
+  const std::int64_t ids_per_block =
+      static_cast<std::int64_t>(launch.ids_per_thread) * launch.block_size;
+  const std::int64_t id_count = static_cast<std::int64_t>(arguments.row_count) * arguments.top_k;
+  const std::int64_t block_count_max =
+      launch.block_count_max > 0 ? launch.block_count_max : multiprocessor_count();
+  const auto block_count = static_cast<unsigned>(
+      std::min((id_count + ids_per_block - 1) / ids_per_block, block_count_max));
+  const MapKernel<Id> kernel = kernel_of<Id>(counts_slots, launch.ids_per_thread);
+  kernel<<<block_count, static_cast<unsigned>(launch.block_size),
+           shared_bytes(arguments.map.expert_count, counts_slots ? arguments.slot_count : 0),
+           stream>>>(arguments, is_aligned);
+  EPLB_CUDA(cudaGetLastError());
+}
+
+template void map_and_record(const MapArguments<std::int32_t>&, const MapLaunch&, cudaStream_t);
+template void map_and_record(const MapArguments<std::int64_t>&, const MapLaunch&, cudaStream_t);
+
+std::vector<KernelResources> map_and_record_resources(std::int32_t expert_count,
+                                                      std::int32_t slot_count) {
+  std::vector<KernelResources> resources;
+  add_resources<std::int32_t>(resources, expert_count, slot_count);
+  add_resources<std::int64_t>(resources, expert_count, slot_count);
+  return resources;
+}
+
+}  // namespace eplb::gpu

@@ -1,0 +1,107 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "eplb/gpu/buffer.hpp"
+#include "eplb/gpu/device_maps.hpp"
+#include "eplb/gpu/step.hpp"
+#include "eplb/gpu/stream.hpp"
+#include "report.hpp"
+#include "workload.hpp"
+
+namespace eplb::gpu::bench {
+
+void bench_step(Report& report) {
+  constexpr std::int32_t kLayers = 58;
+  constexpr std::int32_t kExperts = 256;
+  constexpr std::int32_t kRanks = 32;
+  constexpr std::int32_t kSlotsPerRank = 9;
+  const Stream stream;
+  constexpr std::size_t kCounts = std::size_t{kLayers} * kExperts;
+  constexpr std::size_t kLoads = std::size_t{kLayers} * kRanks;
+  const DeviceBuffer<std::int32_t> pass(kCounts);
+  const DeviceBuffer<std::int32_t> snapshot(kCounts);
+  const DeviceBuffer<std::int32_t> slots(kLoads * kSlotsPerRank);
+  const DeviceBuffer<std::int32_t> loads(kLoads);
+  pass.fill_bytes(1, stream.get());
+  slots.fill_bytes(1, stream.get());
+  stream.synchronize();
+  for (const bool has_slots : {false, true}) {
+    const StepArguments arguments{.layer_count = kLayers,
+                                  .expert_count = kExperts,
+                                  .pass_counts = pass.data(),
+                                  .snapshot_counts = snapshot.data(),
+                                  .rank_count = kRanks,
+                                  .slots_per_rank = kSlotsPerRank,
+                                  .pass_slot_counts = has_slots ? slots.data() : nullptr,
+                                  .rank_loads = has_slots ? loads.data() : nullptr};
+    const double count_bytes = 3.0 * static_cast<double>(pass.bytes());
+    const double slot_bytes = 2.0 * static_cast<double>(slots.bytes());
+    report.add(
+        {.name = "finish_pass",
+         .variant = std::string("58 x 256") + (has_slots ? " and 32 ranks of 9" : ""),
+         .timing = time_launches([&](cudaStream_t captured) { finish_pass(arguments, captured); }),
+         .moved_bytes = count_bytes + (has_slots ? slot_bytes : 0)});
+  }
+}
+
+void bench_map_update(Report& report) {
+  constexpr std::int32_t kUpdated = 8;
+  for (const std::int32_t replica_count_max : {0, 3}) {
+    const Stream stream;
+    Shape shape = test::shape_of(256, 288);
+    shape.layer_count = 58;
+    const auto width = static_cast<std::int32_t>(staged_width(256, 288));
+    const std::int32_t block_width =
+        block_width_for(replica_count_max == 0 ? LayerMap::slots_width(shape) : replica_count_max);
+    // The placement that a loader fills: the same bytes as any other with as many slots.
+    const LayerMap map = LayerMap::from(LayerPlacement::initial(shape));
+    std::vector<std::int32_t> staged;
+    for (std::int32_t update = 0; update < kUpdated; ++update) {
+      staged.push_back(update * 7);
+      std::vector<std::int32_t> slots;
+      for (std::int32_t expert = 0; expert < 256; ++expert) {
+        staged.push_back(static_cast<std::int32_t>(slots.size()));
+        const auto held = map.slots(LogicalExpertId{expert});
+        slots.insert(slots.end(), held.begin(), held.end());
+      }
+      staged.push_back(static_cast<std::int32_t>(slots.size()));
+      staged.insert(staged.end(), slots.begin(), slots.end());
+    }
+    const PinnedBuffer<std::int32_t> host_staged(staged.size());
+    const DeviceBuffer<std::int32_t> device_staged(staged.size());
+    const DeviceBuffer<std::int32_t> blocks(static_cast<std::size_t>(58 * 256 * block_width));
+    std::copy(staged.begin(), staged.end(), host_staged.span().begin());
+    device_staged.upload(staged, stream.get());
+    const MapUpdateArguments arguments{.staged = device_staged.data(),
+                                       .updated_layer_count = kUpdated,
+                                       .blocks = blocks.data(),
+                                       .expert_count = 256,
+                                       .slot_count = width - 256 - 2,
+                                       .block_width = block_width};
+    const std::string variant = "8 layers of 256/288, blocks of " + std::to_string(block_width);
+    const double block_bytes = 4.0 * kUpdated * 256 * block_width;
+    report.add(
+        {.name = "unpack_maps",
+         .variant = variant,
+         .timing = time_launches([&](cudaStream_t captured) { unpack_maps(arguments, captured); }),
+         .moved_bytes = block_bytes + static_cast<double>(device_staged.bytes())});
+    report.add({.name = "staging copy",
+                .variant = variant,
+                .timing = time_launches([&](cudaStream_t captured) {
+                  EPLB_CUDA(cudaMemcpyAsync(device_staged.data(), host_staged.data(),
+                                            device_staged.bytes(), cudaMemcpyHostToDevice,
+                                            captured));
+                })});
+    report.add({.name = "copy and unpack_maps",
+                .variant = variant,
+                .timing = time_launches([&](cudaStream_t captured) {
+                  EPLB_CUDA(cudaMemcpyAsync(device_staged.data(), host_staged.data(),
+                                            device_staged.bytes(), cudaMemcpyHostToDevice,
+                                            captured));
+                  unpack_maps(arguments, captured);
+                })});
+  }
+}
+
+}  // namespace eplb::gpu::bench

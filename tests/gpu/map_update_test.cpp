@@ -1,0 +1,107 @@
+// Goal: an update writes the blocks of the updated layers, all of them, and no others. Method:
+// drawn maps for drawn layers, the whole of the device's maps against core's, twelve updates long.
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "eplb/gpu/device_maps.hpp"
+#include "kernel_cases.hpp"
+#include "workload.hpp"
+
+namespace eplb::gpu::test {
+namespace {
+
+/// The blocks that the device must hold for a layer: zero until its first update.
+std::vector<std::int32_t> expected_blocks(const std::optional<LayerMap>& map,
+                                          const LayerMapView& view) {
+  const auto width = static_cast<std::size_t>(view.block_width);
+  std::vector<std::int32_t> blocks(static_cast<std::size_t>(view.expert_count) * width, 0);
+  for (std::int32_t expert = 0; map && expert < view.expert_count; ++expert) {
+    const auto slots = map->slots(LogicalExpertId{expert});
+    const auto block = std::span(blocks).subspan(static_cast<std::size_t>(expert) * width, width);
+    std::ranges::fill(block, -1);
+    block[0] = map->replica_count(LogicalExpertId{expert});
+    std::ranges::copy(slots, block.subspan(1).begin());
+  }
+  return blocks;
+}
+
+std::vector<std::int32_t> actual_blocks(const LayerMapView& view, cudaStream_t stream) {
+  std::vector<std::int32_t> blocks(static_cast<std::size_t>(view.expert_count) *
+                                   static_cast<std::size_t>(view.block_width));
+  EPLB_CUDA(cudaMemcpyAsync(blocks.data(), view.blocks, blocks.size() * sizeof(std::int32_t),
+                            cudaMemcpyDeviceToHost, stream));
+  EPLB_CUDA(cudaStreamSynchronize(stream));
+  return blocks;
+}
+
+std::int32_t most_replicas(const LayerMap& map) {
+  std::int32_t most = 0;
+  for (std::int32_t expert = 0; expert < map.expert_count(); ++expert) {
+    most = std::max(most, map.replica_count(LogicalExpertId{expert}));
+  }
+  return most;
+}
+
+void compare_updates(Checks& checks, const Shape& layer_shape, Draw& draw) {
+  constexpr std::int32_t kLayers = 11;
+  constexpr std::int32_t kUpdatedMax = 8;
+  constexpr int kUpdates = 12;
+  const Stream stream;
+  Shape shape = layer_shape;
+  shape.layer_count = kLayers;
+  DeviceMaps maps({.shape = shape, .replica_count_max = 0, .updated_layer_count_max = kUpdatedMax},
+                  stream.get());
+  std::vector<std::optional<LayerMap>> held(kLayers);
+  for (int round = 0; round < kUpdates; ++round) {
+    std::vector<LayerMapUpdate> updates;
+    const std::int32_t first = draw.below(kLayers);
+    const std::int32_t count = draw.below(kUpdatedMax + 1);
+    for (std::int32_t offset = 0; offset < count; ++offset) {
+      const LayerId layer{(first + offset) % kLayers};
+      held[layer.index()] = draw_map(layer_shape, draw);
+      updates.push_back({.layer = layer, .map = &*held[layer.index()]});
+    }
+    maps.update(updates, stream.get());
+    for (std::int32_t layer = 0; layer < kLayers; ++layer) {
+      const LayerMapView view = maps.view(LayerId{layer});
+      checks.expect_equal<std::int32_t>(
+          actual_blocks(view, stream.get()),
+          expected_blocks(held[static_cast<std::size_t>(layer)], view),
+          "layer " + std::to_string(layer) + " after update " + std::to_string(round));
+    }
+  }
+}
+
+void refuse_too_many_replicas(Checks& checks, Draw& draw) {
+  const Stream stream;
+  const Shape shape = shape_of(256, 288);
+  const LayerMap map = draw_map(shape, draw);
+  DeviceMaps maps({.shape = shape, .replica_count_max = 3, .updated_layer_count_max = 1},
+                  stream.get());
+  checks.expect(most_replicas(map) > 3, "a drawn map has an expert of more than 3 replicas");
+  const LayerMapUpdate update{.layer = LayerId{0}, .map = &map};
+  bool refused = false;
+  try {
+    maps.update({&update, 1}, stream.get());
+  } catch (const std::invalid_argument&) {
+    refused = true;
+  }
+  checks.expect(refused, "an update with more replicas than a block holds is refused");
+}
+
+}  // namespace
+
+void test_map_update(Checks& checks, const Setting& setting) {
+  Draw draw(setting.seed);
+  for (const auto& [expert_count, slot_count] :
+       {std::array{64, 64}, std::array{256, 288}, std::array{384, 400}, std::array{896, 960}}) {
+    compare_updates(checks, shape_of(expert_count, slot_count), draw);
+  }
+  refuse_too_many_replicas(checks, draw);
+}
+
+}  // namespace eplb::gpu::test
