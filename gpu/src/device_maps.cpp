@@ -30,8 +30,7 @@ DeviceMaps::DeviceMaps(const Options& options, cudaStream_t stream)
           or_default(options.updated_layer_count_max, options.shape.layer_count)),
       blocks_(size_of(shape_.layer_count) * size_of(shape_.expert_count) * size_of(block_width_)),
       host_staged_(size_of(updated_layer_count_max_) *
-                   staged_width(shape_.expert_count, shape_.slot_count())),
-      device_staged_(host_staged_.size()) {
+                   staged_width(shape_.expert_count, shape_.slot_count())) {
   blocks_.fill_bytes(0, stream);
 }
 
@@ -48,24 +47,21 @@ void DeviceMaps::update(std::span<const LayerMapUpdate> updates, cudaStream_t st
     return;
   }
   require(updates.size() <= size_of(updated_layer_count_max_), "too many layers in one update");
-  // The copy reads the pinned memory when the stream gets there, not now. Updates lie many steps
+  // The kernel reads the pinned memory when the stream gets there, not now. Updates lie many steps
   // apart, so in practice nobody waits here.
-  copied_.synchronize();
+  unpacked_.synchronize();
   const std::size_t width = staged_width(shape_.expert_count, shape_.slot_count());
   for (std::size_t index = 0; index < updates.size(); ++index) {
     stage(updates[index], host_staged_.span().subspan(index * width, width));
   }
-  EPLB_CUDA(cudaMemcpyAsync(device_staged_.data(), host_staged_.data(),
-                            updates.size() * width * sizeof(std::int32_t), cudaMemcpyHostToDevice,
-                            stream));
-  copied_.record(stream);
-  unpack_maps({.staged = device_staged_.data(),
+  unpack_maps({.staged = host_staged_.data(),
                .updated_layer_count = static_cast<std::int32_t>(updates.size()),
                .blocks = blocks_.data(),
                .expert_count = shape_.expert_count,
                .slot_count = shape_.slot_count(),
                .block_width = block_width_},
               stream);
+  unpacked_.record(stream);
 }
 
 void DeviceMaps::stage(const LayerMapUpdate& update, std::span<std::int32_t> staged) const {

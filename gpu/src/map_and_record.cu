@@ -92,6 +92,10 @@ std::size_t shared_bytes(std::int32_t expert_count, std::int32_t counted_slot_co
          static_cast<std::size_t>(counted_slot_count) * sizeof(int);
 }
 
+/// Enough for all experts in the smallest block.
+constexpr int kBlockSizeMin = 256;
+constexpr int kHeadsPerThread = kExpertsMax / kBlockSizeMin;
+
 /// Maps and counts one id of a row.
 template <typename Id, bool kCountsSlots>
 __device__ Id map_one(const MapArguments<Id>& arguments, const SharedLayout& shared, Id id,
@@ -134,14 +138,28 @@ __global__ void map_and_record_kernel(const __grid_constant__ MapArguments<Id> a
   const std::uint32_t stride = gridDim.x * blockDim.x * kIdsPerThread;
   std::uint32_t first = (blockIdx.x * blockDim.x + threadIdx.x) * kIdsPerThread;
 
-  auto pack = load_unpadded<kIdsPerThread>(arguments, first, id_count, is_aligned);
+  // What needs no branch is asked for first, and the ids, whose two ways of loading meet again
+  // behind a branch where the compiler waits for them, last: so all is under way at once.
   const std::uint32_t recorded_rows =
       device::recorded_row_count(arguments.record_gate, arguments.unpadded_row_count);
-  for (std::int32_t expert = threadIdx.x; expert < expert_count; expert += blockDim.x) {
-    shared.heads[expert] = device::load_head(arguments.map, expert);
+  device::MapHead heads[kHeadsPerThread];
+#pragma unroll
+  for (int index = 0; index < kHeadsPerThread; ++index) {
+    const auto expert = static_cast<std::int32_t>(threadIdx.x + index * blockDim.x);
+    if (expert < expert_count) {
+      heads[index] = device::load_head(arguments.map, expert);
+    }
   }
+  auto pack = load_unpadded<kIdsPerThread>(arguments, first, id_count, is_aligned);
   shared.experts.clear();
   shared.slots.clear();
+#pragma unroll
+  for (int index = 0; index < kHeadsPerThread; ++index) {
+    const auto expert = static_cast<std::int32_t>(threadIdx.x + index * blockDim.x);
+    if (expert < expert_count) {
+      shared.heads[expert] = heads[index];
+    }
+  }
   __syncthreads();
 
   while (first < id_count) {
@@ -230,18 +248,14 @@ void add_resources(std::vector<KernelResources>& resources, std::int32_t expert_
 
 }  // namespace
 
-// More ids a thread save no bytes, since warps load whole lines either way, but they give a thread
-// several lookups in a row: only a batch that would not fit on the device at once needs them.
+// By the bench's sweep on an H200. A small batch is quickest with a thread an id, spread over many
+// processors; a large one with few large blocks, since each adds all its counters at the end.
 MapLaunch default_map_launch(std::int64_t id_count) {
-  constexpr std::int64_t kOneEachMax = 64LL * 1024;
   constexpr std::int64_t kSmallMax = 16LL * 1024;
   if (id_count <= kSmallMax) {
     return {.ids_per_thread = 1, .block_size = 256, .block_count_max = 0};
   }
-  if (id_count <= kOneEachMax) {
-    return {.ids_per_thread = 1, .block_size = 512, .block_count_max = 0};
-  }
-  return {.ids_per_thread = 2, .block_size = 512, .block_count_max = 0};
+  return {.ids_per_thread = 2, .block_size = 1024, .block_count_max = 0};
 }
 
 template <typename Id>
@@ -251,6 +265,7 @@ void map_and_record(const MapArguments<Id>& arguments, const MapLaunch& launch,
   if (arguments.row_count == 0) {
     return;
   }
+  require(launch.block_size >= kBlockSizeMin, "blocks of fewer threads than 256");
   const bool counts_slots = arguments.slot_counts != nullptr;
   const std::size_t pack_bytes =
       std::min<std::size_t>(sizeof(Id) * static_cast<std::size_t>(launch.ids_per_thread), 16);

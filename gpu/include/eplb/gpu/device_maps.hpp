@@ -36,10 +36,10 @@ class DeviceMaps {
   /// What a forward reads; stays valid across updates.
   [[nodiscard]] LayerMapView view(LayerId layer) const;
 
-  /// One staging copy and one kernel for all layers of a step, on the stream of the forwards: those
-  /// enqueued before read the old maps, those after the new ones. Waits on the host only if the
-  /// copy of the update before has not run yet. Throws std::invalid_argument if a map is of another
-  /// shape, has too many replicas, or if there are too many layers.
+  /// One kernel for all layers of a step, which reads what is staged in pinned memory, on the
+  /// stream of the forwards: those enqueued before read the old maps, those after the new ones.
+  /// Waits on the host only if the update before has not run yet. Throws std::invalid_argument if a
+  /// map is of another shape, has too many replicas, or if there are too many layers.
   void update(std::span<const LayerMapUpdate> updates, cudaStream_t stream);
 
  private:
@@ -50,8 +50,7 @@ class DeviceMaps {
   std::int32_t updated_layer_count_max_;
   DeviceBuffer<std::int32_t> blocks_;
   PinnedBuffer<std::int32_t> host_staged_;
-  DeviceBuffer<std::int32_t> device_staged_;
-  Event copied_;
+  Event unpacked_;
 };
 
 }  // namespace eplb::gpu

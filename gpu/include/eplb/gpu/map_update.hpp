@@ -9,7 +9,8 @@
 
 namespace eplb::gpu {
 
-/// New maps of some layers, as they cross to the device. All pointers are device memory.
+/// New maps of some layers, as they cross to the device. `staged` may be pinned host memory, which
+/// the kernel then reads over the link itself; all other pointers are device memory.
 ///
 /// NOTE [staged maps] A map of blocks is mostly padding: 64 KB for 256 experts with up to 33
 /// replicas, against 2 KB of what it says. So an update crosses packed, and the kernel unpacks it:
