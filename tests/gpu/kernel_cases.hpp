@@ -12,5 +12,7 @@ void test_map_and_record(Checks& checks, Draw draw);
 void test_map_update(Checks& checks, Draw draw);
 void test_finish_pass(Checks& checks, Draw draw);
 void test_replay(Checks& checks, Draw draw);
+void test_quantize(Checks& checks, Draw draw);
+void test_staging(Checks& checks, Draw draw);
 
 }  // namespace eplb::gpu::test

@@ -35,6 +35,8 @@ constexpr std::array kGroups{
     Group{.name = "map_update", .run = test_map_update},
     Group{.name = "finish_pass", .run = test_finish_pass},
     Group{.name = "replay", .run = test_replay},
+    Group{.name = "quantize", .run = test_quantize},
+    Group{.name = "staging", .run = test_staging},
 };
 
 struct Options {
