@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
 
+#include "eplb/gpu/device/load_now.cuh"
 #include "eplb/gpu/device/mapping.cuh"
 #include "eplb/gpu/device/quantize.cuh"
 #include "eplb/gpu/error.hpp"
@@ -79,7 +79,7 @@ __device__ void stage_block(const StagingArguments<Id>& arguments, std::uint32_t
   }
 }
 
-/// One pick of the router, as loaded.
+/// One pick of the router: as loaded, then with padding resolved.
 template <typename Id>
 struct Pick {
   Id id = -1;
@@ -92,10 +92,11 @@ __device__ Pick<Id> load_pick(const StagingArguments<Id>& arguments, std::uint32
   if (row >= static_cast<std::uint32_t>(arguments.row_count)) {
     return {};
   }
-  const Pick<Id> loaded{arguments.logical_ids[pick],
-                        arguments.router_weights[pick] * arguments.weight_factor};
-  const bool is_padding = arguments.is_padding != nullptr && arguments.is_padding[row] != 0;
-  return is_padding ? Pick<Id>{} : loaded;
+  const Id id = device::load_now(arguments.logical_ids + pick);
+  const float weight = device::load_now(arguments.router_weights + pick);
+  const bool has_mask = arguments.is_padding != nullptr;
+  const std::uint32_t mask = has_mask ? device::load_now(arguments.is_padding + row) : 0U;
+  return mask != 0 ? Pick<Id>{} : Pick<Id>{id, weight * arguments.weight_factor};
 }
 
 /// Maps and counts one id.
@@ -120,7 +121,7 @@ __device__ std::int64_t map_one(const StagingArguments<Id>& arguments, Id id, st
   return slot;
 }
 
-/// One pick a thread. Gate, row count, mask, ids and weights are all loaded before any is used.
+/// One pick a thread. Gate, row count, id, weight and mask are all loaded before any is used.
 template <bool kMaps, typename Id>
 __device__ void route_block(const StagingArguments<Id>& arguments, std::uint32_t block) {
   extern __shared__ std::int32_t shared_counts[];
@@ -129,6 +130,9 @@ __device__ void route_block(const StagingArguments<Id>& arguments, std::uint32_t
       static_cast<std::uint32_t>(max(arguments.row_count, arguments.filled_row_count)) * top_k;
   const std::uint32_t pick = block * kBlockSize + threadIdx.x;
   const std::uint32_t row = pick / top_k;
+  const std::int32_t gate = kMaps ? device::load_now_or(arguments.record_gate, 1) : 0;
+  const std::int32_t unpadded =
+      kMaps ? device::load_now_or(arguments.unpadded_row_count, INT32_MAX) : 0;
   const Pick<Id> loaded = load_pick(arguments, pick, row);
   if constexpr (!kMaps) {
     if (pick < pick_count) {
@@ -136,9 +140,6 @@ __device__ void route_block(const StagingArguments<Id>& arguments, std::uint32_t
       arguments.staged_weights[pick] = loaded.weight;
     }
   } else {
-    const std::int32_t gate = arguments.record_gate != nullptr ? *arguments.record_gate : 1;
-    const std::int32_t unpadded =
-        arguments.unpadded_row_count != nullptr ? *arguments.unpadded_row_count : INT32_MAX;
     const std::uint32_t recorded_rows =
         gate != 0 ? static_cast<std::uint32_t>(max(unpadded, 0)) : 0;
     const device::BlockCounters experts{shared_counts, arguments.map.expert_count};
@@ -233,28 +234,6 @@ const char* name_of(StagingFormat format) {
 }
 
 }  // namespace
-
-std::int64_t staged_bytes(StagingFormat format, std::int64_t element_count) {
-  switch (format) {
-    case StagingFormat::kBf16:
-      return 2 * element_count;
-    case StagingFormat::kNvfp4:
-      return element_count / 2;
-    default:
-      return element_count;
-  }
-}
-
-std::int64_t scale_bytes(StagingFormat format, std::int64_t element_count) {
-  switch (format) {
-    case StagingFormat::kBf16:
-      return 0;
-    case StagingFormat::kNvfp4:
-      return element_count / 16;
-    default:  // A byte a group of 32, or four a group of 128.
-      return element_count / 32;
-  }
-}
 
 template <typename Id>
 void stage(const StagingArguments<Id>& arguments, cudaStream_t stream) {
