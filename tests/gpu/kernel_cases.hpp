@@ -14,5 +14,6 @@ void test_finish_pass(Checks& checks, Draw draw);
 void test_replay(Checks& checks, Draw draw);
 void test_quantize(Checks& checks, Draw draw);
 void test_staging(Checks& checks, Draw draw);
+void test_staging_replay(Checks& checks, Draw draw);
 
 }  // namespace eplb::gpu::test

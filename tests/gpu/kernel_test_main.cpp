@@ -37,6 +37,7 @@ constexpr std::array kGroups{
     Group{.name = "replay", .run = test_replay},
     Group{.name = "quantize", .run = test_quantize},
     Group{.name = "staging", .run = test_staging},
+    Group{.name = "staging_replay", .run = test_staging_replay},
 };
 
 struct Options {

@@ -33,6 +33,7 @@ struct RoutingCase {
 [[nodiscard]] RoutingCase drawn_routing(const PickOptions& pick, const LayerMap& map,
                                         std::int32_t slot_count, Draw& draw);
 
+/// What a staging launch writes of a routing, and adds to the counts.
 struct RoutingOutcome {
   std::vector<std::int64_t> slot_ids;
   std::vector<float> weights;
