@@ -20,5 +20,8 @@ void test_map_update(Checks& checks, const Setting& setting);
 void test_finish_pass(Checks& checks, const Setting& setting);
 void test_pass_recorder(Checks& checks, const Setting& setting);
 void test_replay(Checks& checks, const Setting& setting);
+void test_quantize(Checks& checks, const Setting& setting);
+void test_staging(Checks& checks, const Setting& setting);
+void test_staging_replay(Checks& checks, const Setting& setting);
 
 }  // namespace eplb::gpu::test

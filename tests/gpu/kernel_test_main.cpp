@@ -36,6 +36,9 @@ constexpr std::array kGroups{
     Group{.name = "finish_pass", .run = test_finish_pass},
     Group{.name = "pass_recorder", .run = test_pass_recorder},
     Group{.name = "replay", .run = test_replay},
+    Group{.name = "quantize", .run = test_quantize},
+    Group{.name = "staging", .run = test_staging},
+    Group{.name = "staging_replay", .run = test_staging_replay},
 };
 
 struct Options {

@@ -15,6 +15,7 @@
 #include "eplb/gpu/error.hpp"
 #include "eplb/gpu/map_and_record.hpp"
 #include "eplb/gpu/map_update.hpp"
+#include "eplb/gpu/staging.hpp"
 #include "eplb/gpu/step.hpp"
 #include "report.hpp"
 
@@ -62,10 +63,14 @@ int run(const Options& options) {
   bench_mapping(report);
   bench_step(report);
   bench_map_update(report);
+  bench_staging(report);
   if (options.is_sweep) {
     bench_map_launches(report);
   }
   for (const KernelResources& resources : map_and_record_resources(256, 288)) {
+    report.add(resources);
+  }
+  for (const KernelResources& resources : staging_resources(384)) {
     report.add(resources);
   }
   report.add(finish_pass_resources());

@@ -36,5 +36,6 @@ void bench_mapping(Report& report);
 void bench_map_launches(Report& report);  ///< The launches that default_map_launch chooses among.
 void bench_step(Report& report);
 void bench_map_update(Report& report);
+void bench_staging(Report& report);
 
 }  // namespace eplb::gpu::bench

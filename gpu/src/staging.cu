@@ -1,0 +1,280 @@
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "eplb/gpu/device/load_now.cuh"
+#include "eplb/gpu/device/mapping.cuh"
+#include "eplb/gpu/device/quantize.cuh"
+#include "eplb/gpu/error.hpp"
+#include "eplb/gpu/map_and_record.hpp"
+#include "eplb/gpu/staging.hpp"
+
+namespace eplb::gpu {
+namespace {
+
+constexpr unsigned kBlockSize = 128;
+constexpr unsigned kBlocksPerMultiprocessor = 16;
+constexpr unsigned kVectorElements = 8;
+constexpr unsigned kVectorsPerThread = 2;
+constexpr unsigned kVectorsPerBlock = kBlockSize * kVectorsPerThread;
+
+/// Rows are so many vectors of eight that a group's scale is never shared by two rows: outputs need
+/// no row, only the vector's place among all.
+template <StagingFormat kFormat>
+__device__ void stage_vector(void* staged, void* scales, const uint4& words, std::uint32_t vector,
+                             bool is_inside) {
+  if constexpr (kFormat == StagingFormat::kBf16) {
+    if (is_inside) {
+      static_cast<uint4*>(staged)[vector] = words;
+    }
+  } else if constexpr (kFormat == StagingFormat::kMxfp8) {
+    const std::uint32_t exponent = device::mxfp8_exponent(device::group_amax<4>(words, 1e-4F));
+    const float factor = device::mxfp8_factor(exponent);
+    const uint2 octet = device::e4m3_octet(words, [&](float value) { return value * factor; });
+    if (is_inside) {
+      static_cast<uint2*>(staged)[vector] = octet;
+      if (vector % 4 == 0) {
+        static_cast<std::uint8_t*>(scales)[vector / 4] = static_cast<std::uint8_t>(exponent);
+      }
+    }
+  } else if constexpr (kFormat == StagingFormat::kFp8) {
+    const float scale = device::group_amax<16>(words, 1e-10F) / device::kE4m3Max;
+    const uint2 octet = device::e4m3_octet(words, device::Divider(scale));
+    if (is_inside) {
+      static_cast<uint2*>(staged)[vector] = octet;
+      if (vector % 16 == 0) {
+        static_cast<float*>(scales)[vector / 16] = scale;
+      }
+    }
+  } else {
+    const std::uint8_t scale = device::nvfp4_scale(device::group_amax<2>(words, 0.0F));
+    const std::uint32_t octet = device::e2m1_octet(words, device::from_e4m3(scale));
+    if (is_inside) {
+      static_cast<std::uint32_t*>(staged)[vector] = octet;
+      if (vector % 2 == 0) {
+        static_cast<std::uint8_t*>(scales)[vector / 2] = scale;
+      }
+    }
+  }
+}
+
+template <StagingFormat kFormat, typename Id>
+__device__ void stage_block(const StagingArguments<Id>& arguments, std::uint32_t block) {
+  const std::uint32_t vector_count =
+      static_cast<std::uint32_t>(arguments.row_count) *
+      (static_cast<std::uint32_t>(arguments.hidden_size) / kVectorElements);
+  const auto* activations = reinterpret_cast<const uint4*>(arguments.activations);
+  const std::uint32_t first = block * kVectorsPerBlock + threadIdx.x;
+  uint4 words[kVectorsPerThread];
+#pragma unroll
+  for (unsigned index = 0; index < kVectorsPerThread; ++index) {
+    const std::uint32_t vector = first + index * kBlockSize;
+    words[index] = vector < vector_count ? __ldg(activations + vector) : uint4{0, 0, 0, 0};
+  }
+#pragma unroll
+  for (unsigned index = 0; index < kVectorsPerThread; ++index) {
+    const std::uint32_t vector = first + index * kBlockSize;
+    stage_vector<kFormat>(arguments.staged, arguments.scales, words[index], vector,
+                          vector < vector_count);
+  }
+}
+
+/// One pick of the router: as loaded, then with padding resolved.
+template <typename Id>
+struct Pick {
+  Id id = -1;
+  float weight = 0;
+};
+
+template <typename Id>
+__device__ Pick<Id> load_pick(const StagingArguments<Id>& arguments, std::uint32_t pick,
+                              std::uint32_t row) {
+  if (row >= static_cast<std::uint32_t>(arguments.row_count)) {
+    return {};
+  }
+  const Id id = device::load_now(arguments.logical_ids + pick);
+  const float weight = device::load_now(arguments.router_weights + pick);
+  const bool has_mask = arguments.is_padding != nullptr;
+  const std::uint32_t mask = has_mask ? device::load_now(arguments.is_padding + row) : 0U;
+  return mask != 0 ? Pick<Id>{} : Pick<Id>{id, weight * arguments.weight_factor};
+}
+
+/// Maps and counts one id.
+template <typename Id>
+__device__ std::int64_t map_one(const StagingArguments<Id>& arguments, Id id, std::uint32_t row,
+                                bool is_recorded, const device::BlockCounters& experts,
+                                const device::BlockCounters& slots) {
+  const std::int32_t expert = device::expert_of(id, arguments.map.expert_count);
+  if (expert < 0) {
+    return -1;
+  }
+  const device::MapHead head = device::load_head(arguments.map, expert);
+  const device::Chooser chooser{arguments.choice, arguments.rank, arguments.layer};
+  const std::uint32_t replica = chooser.replica(row, expert, head.replica_count);
+  const std::int32_t slot = device::slot_of(arguments.map, head, expert, replica);
+  if (is_recorded) {
+    experts.count(expert);
+    if (slot >= 0 && slot < slots.size) {
+      slots.count(slot);
+    }
+  }
+  return slot;
+}
+
+/// One pick a thread. Gate, row count, id, weight and mask are all loaded before any is used.
+template <bool kMaps, typename Id>
+__device__ void route_block(const StagingArguments<Id>& arguments, std::uint32_t block) {
+  extern __shared__ std::int32_t shared_counts[];
+  const auto top_k = static_cast<std::uint32_t>(arguments.top_k);
+  const std::uint32_t pick_count =
+      static_cast<std::uint32_t>(max(arguments.row_count, arguments.filled_row_count)) * top_k;
+  const std::uint32_t pick = block * kBlockSize + threadIdx.x;
+  const std::uint32_t row = pick / top_k;
+  const std::int32_t gate = kMaps ? device::load_now_or(arguments.record_gate, 1) : 0;
+  const std::int32_t unpadded =
+      kMaps ? device::load_now_or(arguments.unpadded_row_count, INT32_MAX) : 0;
+  const Pick<Id> loaded = load_pick(arguments, pick, row);
+  if constexpr (!kMaps) {
+    if (pick < pick_count) {
+      arguments.slot_ids[pick] = loaded.id;
+      arguments.staged_weights[pick] = loaded.weight;
+    }
+  } else {
+    const std::uint32_t recorded_rows =
+        gate != 0 ? static_cast<std::uint32_t>(max(unpadded, 0)) : 0;
+    const device::BlockCounters experts{shared_counts, arguments.map.expert_count};
+    const device::BlockCounters slots{shared_counts + experts.size,
+                                      arguments.slot_counts != nullptr ? arguments.slot_count : 0};
+    experts.clear();
+    slots.clear();
+    __syncthreads();
+    if (pick < pick_count) {
+      arguments.slot_ids[pick] =
+          map_one(arguments, loaded.id, row, row < recorded_rows, experts, slots);
+      arguments.staged_weights[pick] = loaded.weight;
+    }
+    if (recorded_rows == 0) {
+      return;  // The same in every thread: all read the same gate.
+    }
+    __syncthreads();
+    experts.add_to(arguments.logical_counts);
+    slots.add_to(arguments.slot_counts);
+  }
+}
+
+/// NOTE [routing blocks] Mapping is a chain of two dependent loads, staging one load and much
+/// arithmetic. Blocks of their own, the first of the grid, run the chain while the others stage, so
+/// that no row's staging waits for it, and count in shared memory as map_and_record does.
+template <StagingFormat kFormat, bool kMaps, typename Id>
+__global__ void __launch_bounds__(kBlockSize, kBlocksPerMultiprocessor)
+    stage_kernel(const __grid_constant__ StagingArguments<Id> arguments,
+                 std::uint32_t routing_block_count) {
+  if (blockIdx.x < routing_block_count) {
+    route_block<kMaps>(arguments, blockIdx.x);
+  } else {
+    stage_block<kFormat>(arguments, blockIdx.x - routing_block_count);
+  }
+}
+
+template <typename Id>
+using StageKernel = void (*)(StagingArguments<Id>, std::uint32_t);
+
+template <typename Id, bool kMaps>
+StageKernel<Id> kernel_of(StagingFormat format) {
+  switch (format) {
+    case StagingFormat::kBf16:
+      return stage_kernel<StagingFormat::kBf16, kMaps, Id>;
+    case StagingFormat::kMxfp8:
+      return stage_kernel<StagingFormat::kMxfp8, kMaps, Id>;
+    case StagingFormat::kFp8:
+      return stage_kernel<StagingFormat::kFp8, kMaps, Id>;
+    case StagingFormat::kNvfp4:
+      return stage_kernel<StagingFormat::kNvfp4, kMaps, Id>;
+  }
+  throw std::invalid_argument("stage: no such format");
+}
+
+void require(bool holds, const char* what) {
+  if (!holds) {
+    throw std::invalid_argument(std::string("stage: ") + what);
+  }
+}
+
+bool is_aligned_to(const void* pointer, std::size_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(pointer) % bytes == 0;
+}
+
+template <typename Id>
+void validate(const StagingArguments<Id>& arguments) {
+  const std::int64_t rows = std::max(arguments.row_count, arguments.filled_row_count);
+  require(arguments.row_count >= 0 && arguments.top_k >= 1, "rows or top_k out of range");
+  require(rows * arguments.top_k < (1LL << 30), "too many ids");
+  const int unit = arguments.format == StagingFormat::kNvfp4 ? 256 : 128;
+  require(arguments.hidden_size > 0 && arguments.hidden_size % unit == 0,
+          "the hidden size is no multiple of the format's blocks");
+  require(rows * arguments.hidden_size < (1LL << 33), "too many elements");
+  require(is_aligned_to(arguments.activations, 16) && is_aligned_to(arguments.staged, 16) &&
+              is_aligned_to(arguments.scales, 4),
+          "a buffer is not aligned");
+  if (const LayerMapView& map = arguments.map; map.blocks != nullptr) {
+    require(map.expert_count >= 1 && map.expert_count <= kExpertsMax, "expert count out of range");
+    require(arguments.slot_count >= 0 && arguments.slot_count <= kSlotsMax,
+            "slot count out of range");
+    require(rows == 0 || arguments.logical_counts != nullptr, "no logical counts");
+  }
+}
+
+unsigned blocks_for(std::int64_t item_count, std::int64_t items_per_block) {
+  return static_cast<unsigned>((item_count + items_per_block - 1) / items_per_block);
+}
+
+const char* name_of(StagingFormat format) {
+  constexpr const char* kNames[]{"bf16", "mxfp8", "fp8", "nvfp4"};
+  return kNames[static_cast<std::size_t>(format)];
+}
+
+}  // namespace
+
+template <typename Id>
+void stage(const StagingArguments<Id>& arguments, cudaStream_t stream) {
+  validate(arguments);
+  const std::int64_t rows = std::max(arguments.row_count, arguments.filled_row_count);
+  if (rows == 0) {
+    return;
+  }
+  const bool maps = arguments.map.blocks != nullptr;
+  const std::int64_t vector_count =
+      static_cast<std::int64_t>(arguments.row_count) * arguments.hidden_size / kVectorElements;
+  const unsigned routing_block_count = blocks_for(rows * arguments.top_k, kBlockSize);
+  const std::int32_t counter_count =
+      arguments.map.expert_count + (arguments.slot_counts != nullptr ? arguments.slot_count : 0);
+  const std::size_t shared_bytes =
+      maps ? static_cast<std::size_t>(counter_count) * sizeof(std::int32_t) : 0;
+  const StageKernel<Id> kernel =
+      maps ? kernel_of<Id, true>(arguments.format) : kernel_of<Id, false>(arguments.format);
+  kernel<<<routing_block_count + blocks_for(vector_count, kVectorsPerBlock), kBlockSize,
+           shared_bytes, stream>>>(arguments, routing_block_count);
+  EPLB_CUDA(cudaGetLastError());
+}
+
+template void stage(const StagingArguments<std::int32_t>&, cudaStream_t);
+template void stage(const StagingArguments<std::int64_t>&, cudaStream_t);
+
+std::vector<KernelResources> staging_resources(std::int32_t expert_count) {
+  std::vector<KernelResources> resources;
+  for (const StagingFormat format :
+       {StagingFormat::kBf16, StagingFormat::kMxfp8, StagingFormat::kFp8, StagingFormat::kNvfp4}) {
+    for (const bool maps : {false, true}) {
+      const std::size_t counters = maps ? static_cast<std::size_t>(expert_count) : 0;
+      const auto kernel =
+          maps ? kernel_of<std::int64_t, true>(format) : kernel_of<std::int64_t, false>(format);
+      resources.push_back(kernel_resources(
+          std::string("stage<") + name_of(format) + (maps ? ", mapped>" : ", copied>"),
+          reinterpret_cast<const void*>(kernel),
+          {.thread_count = kBlockSize, .dynamic_shared_bytes = counters * sizeof(std::int32_t)}));
+    }
+  }
+  return resources;
+}
+
+}  // namespace eplb::gpu

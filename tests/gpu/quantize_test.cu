@@ -1,0 +1,103 @@
+// Goal: the arithmetic that avoids division gives what IEEE division gives. Method: NVFP4 codes of
+// all 65536 BF16 values under all 126 positive finite E4M3 scales; MXFP8 exponents of all
+// magnitudes that a BF16 or the floor can be. Each on the host and on the device, against the
+// reference.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "eplb/gpu/buffer.hpp"
+#include "eplb/gpu/device/quantize.cuh"
+#include "eplb/gpu/stream.hpp"
+#include "kernel_cases.hpp"
+#include "reference/staging_reference.hpp"
+
+namespace eplb::gpu::test {
+namespace {
+
+constexpr unsigned kValueCount = 65536;
+constexpr unsigned kOctetCount = kValueCount / 8;
+constexpr unsigned kBlockSize = 256;
+
+/// Eight BF16 values, each the next one's predecessor in bits.
+__host__ __device__ uint4 octet_of(std::uint32_t first) {
+  const auto word = [&](std::uint32_t low) { return low | (low + 1) << 16U; };
+  return {word(first), word(first + 2), word(first + 4), word(first + 6)};
+}
+
+__global__ void nvfp4_kernel(std::uint8_t scale, std::uint32_t* codes) {
+  const std::uint32_t octet = blockIdx.x * kBlockSize + threadIdx.x;
+  codes[octet] = device::e2m1_octet(octet_of(octet * 8), device::from_e4m3(scale));
+}
+
+__global__ void mxfp8_kernel(std::uint32_t* exponents) {
+  const std::uint32_t bits = blockIdx.x * kBlockSize + threadIdx.x;
+  exponents[bits] = device::mxfp8_exponent(fmaxf(device::upper_of(bits << 16U), 1e-4F));
+}
+
+std::vector<std::uint32_t> expected_nvfp4(std::uint8_t scale) {
+  const auto divisor = static_cast<float>(e4m3_value(scale));
+  std::vector<std::uint32_t> codes(kOctetCount, 0);
+  for (std::uint32_t value = 0; value < kValueCount; ++value) {
+    const std::uint32_t code = to_e2m1(from_bf16(static_cast<std::uint16_t>(value)) / divisor);
+    codes[value / 8] |= code << (value % 8 * 4);
+  }
+  return codes;
+}
+
+void test_nvfp4(Checks& checks, const Stream& stream) {
+  const DeviceBuffer<std::uint32_t> codes(kOctetCount);
+  std::vector<std::uint32_t> host_codes(kOctetCount);
+  for (std::uint8_t scale = 1; scale <= 0x7E; ++scale) {
+    const std::vector<std::uint32_t> expected = expected_nvfp4(scale);
+    const std::string what = "E2M1 under the scale " + std::to_string(scale);
+    for (std::uint32_t octet = 0; octet < kOctetCount; ++octet) {
+      host_codes[octet] = device::e2m1_octet(octet_of(octet * 8), device::from_e4m3(scale));
+    }
+    checks.expect_equal<std::uint32_t>(host_codes, expected, what + " on the host");
+    codes.fill_bytes(0xA5, stream.get());
+    nvfp4_kernel<<<kOctetCount / kBlockSize, kBlockSize, 0, stream.get()>>>(scale, codes.data());
+    EPLB_CUDA(cudaGetLastError());
+    checks.expect_equal<std::uint32_t>(codes.download(stream.get()), expected, what);
+  }
+}
+
+/// The published way, by the bits of a quotient.
+std::uint32_t expected_exponent(float amax) {
+  const auto bits = std::bit_cast<std::uint32_t>(amax / 448.0F);
+  return std::clamp((bits >> 23U) + ((bits & 0x7FFFFFU) != 0 ? 1U : 0U), 1U, 254U);
+}
+
+void test_mxfp8(Checks& checks, const Stream& stream) {
+  constexpr unsigned kMagnitudeCount = 0x7F80 + 1;  // Up to infinity.
+  constexpr unsigned kBlockCount = (kMagnitudeCount + kBlockSize - 1) / kBlockSize;
+  const DeviceBuffer<std::uint32_t> exponents(kBlockCount * kBlockSize);
+  mxfp8_kernel<<<kBlockCount, kBlockSize, 0, stream.get()>>>(exponents.data());
+  EPLB_CUDA(cudaGetLastError());
+  std::vector<std::uint32_t> actual = exponents.download(stream.get());
+  actual.resize(kMagnitudeCount);
+  std::vector<std::uint32_t> on_host;
+  std::vector<std::uint32_t> expected;
+  for (unsigned bits = 0; bits < kMagnitudeCount; ++bits) {
+    const float amax = std::fmax(from_bf16(static_cast<std::uint16_t>(bits)), 1e-4F);
+    on_host.push_back(device::mxfp8_exponent(amax));
+    expected.push_back(expected_exponent(amax));
+  }
+  checks.expect_equal<std::uint32_t>(on_host, expected, "MXFP8 exponents on the host");
+  checks.expect_equal<std::uint32_t>(actual, expected, "MXFP8 exponents");
+}
+
+}  // namespace
+
+void test_quantize(Checks& checks, const Setting& /*setting*/) {
+  const Stream stream;
+  test_nvfp4(checks, stream);
+  test_mxfp8(checks, stream);
+}
+
+}  // namespace eplb::gpu::test
