@@ -89,7 +89,7 @@ RoutingCase drawn_replay(const LayerMap& map, Draw& draw) {
 
 void put(const Fixed& fixed, const RoutingCase& routing) {
   constexpr std::uint8_t kPoison = 0xA5;
-  const cudaStream_t stream = fixed.stream.get();
+  cudaStream_t stream = fixed.stream.get();
   const MapCase& map_case = routing.map_case;
   fixed.logical_ids.upload(map_case.logical_ids, stream);
   fixed.router_weights.upload(routing.weights, stream);
@@ -112,7 +112,7 @@ void test_staging_replay(Checks& checks, const Setting& setting) {
   Draw draw(setting.seed);
   constexpr int kReplays = 40;
   Fixed fixed;
-  const cudaStream_t stream = fixed.stream.get();
+  cudaStream_t stream = fixed.stream.get();
   fixed.activations.upload(drawn_activations(kElements, Filling::kRandom, draw), stream);
   fixed.logical_counts.fill_bytes(0, stream);
   fixed.slot_counts.fill_bytes(0, stream);

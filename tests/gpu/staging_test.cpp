@@ -28,8 +28,8 @@ constexpr std::array kHiddenSizes{256, 4096, 5120, 7168};
 constexpr std::array kTopKs{1, 6, 8};
 constexpr std::array kFormats{StagingFormat::kBf16, StagingFormat::kMxfp8, StagingFormat::kFp8,
                               StagingFormat::kNvfp4};
-constexpr std::size_t kElementsMax = 434 * 7168;
-constexpr std::size_t kPicksMax = 512 * 8;
+constexpr std::size_t kElementsMax = std::size_t{434} * 7168;
+constexpr std::size_t kPicksMax = std::size_t{512} * 8;
 constexpr std::size_t kGuard = 64;
 constexpr std::uint8_t kPoison = 0xA5;
 
@@ -83,7 +83,7 @@ void expect_framed(Checks& checks, const Arena& arena, const DeviceBuffer<T>& bu
 }
 
 void poison(const Arena& arena) {
-  const cudaStream_t stream = arena.stream.get();
+  cudaStream_t stream = arena.stream.get();
   arena.staged.fill_bytes(kPoison, stream);
   arena.scales.fill_bytes(kPoison, stream);
   arena.slot_ids.fill_bytes(kPoison, stream);
@@ -94,7 +94,7 @@ template <typename Id>
 void compare(Checks& checks, const Arena& arena, StagingArguments<Id> arguments,
              const RoutingCase& routing, const StagedBytes& staged, const std::string& what) {
   const MapCase& map_case = routing.map_case;
-  const cudaStream_t stream = arena.stream.get();
+  cudaStream_t stream = arena.stream.get();
   poison(arena);
   put_ids<Id>(arena, map_case.logical_ids);
   arena.router_weights.upload(routing.weights, stream);
@@ -188,6 +188,7 @@ void test_staging(Checks& checks, const Setting& setting) {
   Draw draw(setting.seed);
   const Arena arena;
   std::vector<std::unique_ptr<MappedLayer>> layers;
+  layers.reserve(kSizes.size());
   for (const Sizes sizes : kSizes) {
     layers.push_back(std::make_unique<MappedLayer>(sizes, arena.stream.get(), draw));
   }

@@ -91,8 +91,8 @@ float from_bf16(std::uint16_t bits) {
 }
 
 double e4m3_value(unsigned code) {
-  static const auto kValues = e4m3_values();
-  return kValues.at(code);
+  static const auto values = e4m3_values();
+  return values.at(code);
 }
 
 std::uint8_t to_e4m3(float value) {
