@@ -92,6 +92,10 @@ std::size_t shared_bytes(std::int32_t expert_count, std::int32_t counted_slot_co
          static_cast<std::size_t>(counted_slot_count) * sizeof(int);
 }
 
+/// Enough for all experts in the smallest block.
+constexpr int kBlockSizeMin = 256;
+constexpr int kHeadsPerThread = kExpertsMax / kBlockSizeMin;
+
 /// Maps and counts one id of a row.
 template <typename Id, bool kCountsSlots>
 __device__ Id map_one(const MapArguments<Id>& arguments, const SharedLayout& shared, Id id,
@@ -136,13 +140,26 @@ __global__ void map_and_record_kernel(const __grid_constant__ MapArguments<Id> a
 
   // What needs no branch is asked for first, and the ids, whose two ways of loading meet again
   // behind a branch where the compiler waits for them, last: so all is under way at once.
-  device::send_for_heads(arguments.map, shared.heads);
   const std::uint32_t recorded_rows =
       device::recorded_row_count(arguments.record_gate, arguments.unpadded_row_count);
+  device::MapHead heads[kHeadsPerThread];
+#pragma unroll
+  for (int index = 0; index < kHeadsPerThread; ++index) {
+    const auto expert = static_cast<std::int32_t>(threadIdx.x + index * blockDim.x);
+    if (expert < expert_count) {
+      heads[index] = device::load_head(arguments.map, expert);
+    }
+  }
   auto pack = load_unpadded<kIdsPerThread>(arguments, first, id_count, is_aligned);
   shared.experts.clear();
   shared.slots.clear();
-  device::wait_for_heads();
+#pragma unroll
+  for (int index = 0; index < kHeadsPerThread; ++index) {
+    const auto expert = static_cast<std::int32_t>(threadIdx.x + index * blockDim.x);
+    if (expert < expert_count) {
+      shared.heads[expert] = heads[index];
+    }
+  }
   __syncthreads();
 
   while (first < id_count) {
@@ -248,6 +265,7 @@ void map_and_record(const MapArguments<Id>& arguments, const MapLaunch& launch,
   if (arguments.row_count == 0) {
     return;
   }
+  require(launch.block_size >= kBlockSizeMin, "blocks of fewer threads than 256");
   const bool counts_slots = arguments.slot_counts != nullptr;
   const std::size_t pack_bytes =
       std::min<std::size_t>(sizeof(Id) * static_cast<std::size_t>(launch.ids_per_thread), 16);

@@ -102,14 +102,13 @@ __device__ Pick<Id> load_pick(const StagingArguments<Id>& arguments, std::uint32
 /// Maps and counts one id.
 template <typename Id>
 __device__ std::int64_t map_one(const StagingArguments<Id>& arguments, Id id, std::uint32_t row,
-                                bool is_recorded, const device::MapHead* heads,
-                                const device::BlockCounters& experts,
+                                bool is_recorded, const device::BlockCounters& experts,
                                 const device::BlockCounters& slots) {
   const std::int32_t expert = device::expert_of(id, arguments.map.expert_count);
   if (expert < 0) {
     return -1;
   }
-  const device::MapHead head = heads[expert];
+  const device::MapHead head = device::load_head(arguments.map, expert);
   const device::Chooser chooser{arguments.choice, arguments.rank, arguments.layer};
   const std::uint32_t replica = chooser.replica(row, expert, head.replica_count);
   const std::int32_t slot = device::slot_of(arguments.map, head, expert, replica);
@@ -122,15 +121,10 @@ __device__ std::int64_t map_one(const StagingArguments<Id>& arguments, Id id, st
   return slot;
 }
 
-/// One pick a thread. Heads, gate, row count, id, weight and mask are all asked for before any is
-/// used.
+/// One pick a thread. Gate, row count, id, weight and mask are all loaded before any is used.
 template <bool kMaps, typename Id>
 __device__ void route_block(const StagingArguments<Id>& arguments, std::uint32_t block) {
-  extern __shared__ int4 shared_memory[];
-  auto* heads = reinterpret_cast<device::MapHead*>(shared_memory);
-  if constexpr (kMaps) {
-    device::send_for_heads(arguments.map, heads);
-  }
+  extern __shared__ std::int32_t shared_counts[];
   const auto top_k = static_cast<std::uint32_t>(arguments.top_k);
   const std::uint32_t pick_count =
       static_cast<std::uint32_t>(max(arguments.row_count, arguments.filled_row_count)) * top_k;
@@ -148,17 +142,15 @@ __device__ void route_block(const StagingArguments<Id>& arguments, std::uint32_t
   } else {
     const std::uint32_t recorded_rows =
         gate != 0 ? static_cast<std::uint32_t>(max(unpadded, 0)) : 0;
-    auto* counts = reinterpret_cast<std::int32_t*>(heads + arguments.map.expert_count);
-    const device::BlockCounters experts{counts, arguments.map.expert_count};
-    const device::BlockCounters slots{counts + experts.size,
+    const device::BlockCounters experts{shared_counts, arguments.map.expert_count};
+    const device::BlockCounters slots{shared_counts + experts.size,
                                       arguments.slot_counts != nullptr ? arguments.slot_count : 0};
     experts.clear();
     slots.clear();
-    device::wait_for_heads();
     __syncthreads();
     if (pick < pick_count) {
       arguments.slot_ids[pick] =
-          map_one(arguments, loaded.id, row, row < recorded_rows, heads, experts, slots);
+          map_one(arguments, loaded.id, row, row < recorded_rows, experts, slots);
       arguments.staged_weights[pick] = loaded.weight;
     }
     if (recorded_rows == 0) {
@@ -170,9 +162,9 @@ __device__ void route_block(const StagingArguments<Id>& arguments, std::uint32_t
   }
 }
 
-/// NOTE [routing blocks] Mapping is a load, a lookup and a flush of counters one after another,
-/// staging one load and much arithmetic. Blocks of their own, the first of the grid, map while the
-/// others stage, so that no row's staging waits, and count in shared memory as map_and_record does.
+/// NOTE [routing blocks] Mapping is a chain of two dependent loads, staging one load and much
+/// arithmetic. Blocks of their own, the first of the grid, run the chain while the others stage, so
+/// that no row's staging waits for it, and count in shared memory as map_and_record does.
 template <StagingFormat kFormat, bool kMaps, typename Id>
 __global__ void __launch_bounds__(kBlockSize, kBlocksPerMultiprocessor)
     stage_kernel(const __grid_constant__ StagingArguments<Id> arguments,
@@ -182,12 +174,6 @@ __global__ void __launch_bounds__(kBlockSize, kBlocksPerMultiprocessor)
   } else {
     stage_block<kFormat>(arguments, blockIdx.x - routing_block_count);
   }
-}
-
-/// Shared memory of a routing block: heads and counters of experts, counters of slots.
-std::size_t routing_bytes(std::int32_t expert_count, std::int32_t slot_count) {
-  return static_cast<std::size_t>(expert_count) * (sizeof(device::MapHead) + sizeof(std::int32_t)) +
-         static_cast<std::size_t>(slot_count) * sizeof(std::int32_t);
 }
 
 template <typename Id>
@@ -260,10 +246,10 @@ void stage(const StagingArguments<Id>& arguments, cudaStream_t stream) {
   const std::int64_t vector_count =
       static_cast<std::int64_t>(arguments.row_count) * arguments.hidden_size / kVectorElements;
   const unsigned routing_block_count = blocks_for(rows * arguments.top_k, kBlockSize);
+  const std::int32_t counter_count =
+      arguments.map.expert_count + (arguments.slot_counts != nullptr ? arguments.slot_count : 0);
   const std::size_t shared_bytes =
-      maps ? routing_bytes(arguments.map.expert_count,
-                           arguments.slot_counts != nullptr ? arguments.slot_count : 0)
-           : 0;
+      maps ? static_cast<std::size_t>(counter_count) * sizeof(std::int32_t) : 0;
   const StageKernel<Id> kernel =
       maps ? kernel_of<Id, true>(arguments.format) : kernel_of<Id, false>(arguments.format);
   kernel<<<routing_block_count + blocks_for(vector_count, kVectorsPerBlock), kBlockSize,
@@ -279,13 +265,13 @@ std::vector<KernelResources> staging_resources(std::int32_t expert_count) {
   for (const StagingFormat format :
        {StagingFormat::kBf16, StagingFormat::kMxfp8, StagingFormat::kFp8, StagingFormat::kNvfp4}) {
     for (const bool maps : {false, true}) {
-      const std::size_t shared_bytes = maps ? routing_bytes(expert_count, 0) : 0;
+      const std::size_t counters = maps ? static_cast<std::size_t>(expert_count) : 0;
       const auto kernel =
           maps ? kernel_of<std::int64_t, true>(format) : kernel_of<std::int64_t, false>(format);
       resources.push_back(kernel_resources(
           std::string("stage<") + name_of(format) + (maps ? ", mapped>" : ", copied>"),
           reinterpret_cast<const void*>(kernel),
-          {.thread_count = kBlockSize, .dynamic_shared_bytes = shared_bytes}));
+          {.thread_count = kBlockSize, .dynamic_shared_bytes = counters * sizeof(std::int32_t)}));
     }
   }
   return resources;

@@ -182,7 +182,7 @@ MapCase drawn_case(const PickOptions& pick, const LayerMap& map, std::int32_t sl
 }
 
 Manner drawn_manner(std::int32_t ids_per_thread, bool counts_slots, bool is_recording, Draw& draw) {
-  constexpr std::array kBlockSizes{128, 256, 512, 1024};
+  constexpr std::array kBlockSizes{256, 512, 1024};
   constexpr std::array kBlockCounts{0, 1, 7, 66, 1000};
   return {.launch = {.ids_per_thread = ids_per_thread,
                      .block_size =

@@ -3,8 +3,6 @@
 // What every kernel that maps or records shares, so that all choose, look up and count alike:
 // replica choice (core's own), the lookup in a layer's map, and which picks are counted.
 
-#include <cuda_pipeline.h>
-
 #include <cstdint>
 
 #include "eplb/core/replica_choice.hpp"
@@ -25,21 +23,6 @@ __device__ inline MapHead load_head(const LayerMapView& map, std::int32_t expert
   const auto* block = map.blocks + static_cast<std::int64_t>(expert) * map.block_width;
   const int4 words = __ldg(reinterpret_cast<const int4*>(block));
   return {words.x, {words.y, words.z, words.w}};
-}
-
-/// Sends the heads of all experts to shared memory, past the registers: a thread goes on, and asks
-/// for whatever else it needs. `wait_for_heads`, then a barrier, before any is read.
-__device__ inline void send_for_heads(const LayerMapView& map, MapHead* heads) {
-  for (std::int32_t expert = threadIdx.x; expert < map.expert_count; expert += blockDim.x) {
-    __pipeline_memcpy_async(heads + expert,
-                            map.blocks + static_cast<std::int64_t>(expert) * map.block_width,
-                            sizeof(MapHead));
-  }
-  __pipeline_commit();
-}
-
-__device__ inline void wait_for_heads() {
-  __pipeline_wait_prior(0);
 }
 
 /// The slot of a replica: out of the head, or of the rest of the block by a second load. The
