@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "eplb/core/communicator.hpp"
-#include "eplb/sim/balancer_kernels.hpp"
 #include "eplb/sim/cluster/host_collectives.hpp"
 #include "eplb/sim/machine.hpp"
 #include "fault_times.hpp"
@@ -175,6 +174,19 @@ void Stage::watch_plans() {
       });
 }
 
+// Requests are spread over ranks whatever their experts, so each counts its share.
+CountedPicks Stage::counted_picks(const Segment& segment, std::int32_t layer,
+                                  const std::vector<const LoadMatrix*>& counts,
+                                  std::span<const std::int64_t> rows) const {
+  const std::int32_t top_k =
+      segment.model == 0 ? scenario_.model.top_k : scenario_.drafts[segment.model - 1].top_k;
+  const auto logical = counts[segment.model]->row(segment.span.first_count_row + layer);
+  const auto slots = tally_.slot_loads.row(segment.span.first_group_layer + layer);
+  return {.picks = *std::ranges::max_element(rows) * top_k,
+          .busiest_logical = logical.maxCoeff() / shape_.rank_count,
+          .busiest_slot = slots.maxCoeff() / shape_.rank_count};
+}
+
 double Stage::balancer_ns(const std::vector<const LoadMatrix*>& counts,
                           std::span<const std::int64_t> rows) {
   if (balancer() == nullptr) {
@@ -182,20 +194,13 @@ double Stage::balancer_ns(const std::vector<const LoadMatrix*>& counts,
   }
   const HardwareOptions& hardware = scenario_.hardware;
   const EngineOptions& engine = scenario_.engine;
-  const std::vector<ModelOptions> models = models_of(scenario_);
   const bool recording = group_->rank(RankId{0}).recorder().gate();
+  const bool picks_matter = recording && engine.replica_mapping == ReplicaMapping::kSeparate;
   double ns = hardware.step_kernel_us * 1e3;
   for (const Segment& segment : segments_) {
-    const LoadMatrix& of_model = *counts[segment.model];
     for (std::int32_t layer = 0; layer < segment.span.layer_count; ++layer) {
-      const auto row = segment.span.first_count_row + layer;
-      const auto slots = segment.span.first_group_layer + layer;
-      // Requests are spread over ranks whatever their experts, so each counts its share.
-      ns +=
-          mapping_ns(hardware, engine, recording,
-                     {.picks = *std::ranges::max_element(rows) * models[segment.model].top_k,
-                      .busiest_logical = of_model.row(row).maxCoeff() / shape_.rank_count,
-                      .busiest_slot = tally_.slot_loads.row(slots).maxCoeff() / shape_.rank_count});
+      ns += mapping_ns(hardware, engine, recording,
+                       picks_matter ? counted_picks(segment, layer, counts, rows) : CountedPicks{});
     }
   }
   if (engine.readiness_all_reduce && scenario_.eplb.use_async) {

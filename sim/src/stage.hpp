@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "eplb/core/topology.hpp"
+#include "eplb/sim/balancer_kernels.hpp"
 #include "eplb/sim/expert_layers.hpp"
 #include "eplb/sim/group/elastic_group.hpp"
 #include "eplb/sim/options.hpp"
@@ -114,6 +115,10 @@ class Stage final : private Serving, private FlowOwner, private EventHandler {
   void stopped(RankId rank) override;
 
   void make_layers();
+  /// What a rank counts in a layer of the segment.
+  [[nodiscard]] CountedPicks counted_picks(const Segment& segment, std::int32_t layer,
+                                           const std::vector<const LoadMatrix*>& counts,
+                                           std::span<const std::int64_t> rows) const;
   [[nodiscard]] double balancer_ns(const std::vector<const LoadMatrix*>& counts,
                                    std::span<const std::int64_t> rows);
   [[nodiscard]] std::vector<double> wire_factors() const;

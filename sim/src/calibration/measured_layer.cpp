@@ -46,22 +46,28 @@ double predicted_us(const MeasuredLayer& layer, const HardwareOptions& hardware)
   return slowest_ns * 1e-3;
 }
 
-PredictionErrors errors_of(std::span<const MeasuredLayer> layers, const HardwareOptions& hardware) {
-  PredictionErrors errors;
-  for (const MeasuredLayer& layer : layers) {
-    if (layer.busiest.empty()) {
-      continue;
-    }
-    const double error = predicted_us(layer, hardware) / layer.measured_us - 1;
-    ++errors.rows;
-    errors.mean_absolute += std::abs(error);
-    errors.bias += error;
-    errors.worst = std::abs(error) > std::abs(errors.worst) ? error : errors.worst;
+PredictionErrors summary_of(std::span<const double> errors) {
+  PredictionErrors summary{.rows = static_cast<std::int64_t>(errors.size())};
+  for (const double error : errors) {
+    summary.mean_absolute += std::abs(error);
+    summary.bias += error;
+    summary.worst = std::abs(error) > std::abs(summary.worst) ? error : summary.worst;
   }
-  const auto rows = static_cast<double>(std::max<std::int64_t>(errors.rows, 1));
-  errors.mean_absolute /= rows;
-  errors.bias /= rows;
-  return errors;
+  const auto rows = static_cast<double>(std::max<std::int64_t>(summary.rows, 1));
+  summary.mean_absolute /= rows;
+  summary.bias /= rows;
+  return summary;
+}
+
+PredictionErrors errors_of(std::span<const MeasuredLayer> layers, const HardwareOptions& hardware) {
+  std::vector<double> errors;
+  errors.reserve(layers.size());
+  for (const MeasuredLayer& layer : layers) {
+    if (!layer.busiest.empty()) {
+      errors.push_back(predicted_us(layer, hardware) / layer.measured_us - 1);
+    }
+  }
+  return summary_of(errors);
 }
 
 }  // namespace eplb::sim

@@ -7,19 +7,12 @@
 
 #include "eplb/cli/run.hpp"
 #include "eplb/cli/table.hpp"
+#include "error_texts.hpp"
 
 namespace eplb::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string percent(double share) {
-  return fmt::format("{:.1f} %", 100 * share);
-}
-
-std::string signed_percent(double share) {
-  return fmt::format("{:+.1f} %", 100 * share);
-}
 
 void print_errors(const std::string& title, const std::vector<NamedErrors>& errors, Table& table) {
   for (const NamedErrors& one : errors) {
@@ -29,14 +22,7 @@ void print_errors(const std::string& title, const std::vector<NamedErrors>& erro
   }
 }
 
-Json errors_json(const sim::PredictionErrors& errors) {
-  return {{"rows", errors.rows},
-          {"mape", errors.mean_absolute},
-          {"bias", errors.bias},
-          {"worst", errors.worst}};
-}
-
-Json errors_json(const std::vector<NamedErrors>& errors) {
+Json named_errors_json(const std::vector<NamedErrors>& errors) {
   Json json = Json::object();
   for (const NamedErrors& one : errors) {
     json[one.name] = errors_json(one.errors);
@@ -57,9 +43,9 @@ Json report_json(const CalibrationReport& report) {
           {"calibration", report.file.calibration},
           {"parameters", std::move(parameters)},
           {"fitted", errors_json(report.calibration.balanced)},
-          {"held_out", errors_json(report.calibration.held_out)},
-          {"left_out", errors_json(report.calibration.left_out_ranks)},
-          {"other_devices", errors_json(report.calibration.other_devices)}};
+          {"held_out", named_errors_json(report.calibration.held_out)},
+          {"left_out", named_errors_json(report.calibration.left_out_ranks)},
+          {"other_devices", named_errors_json(report.calibration.other_devices)}};
 }
 
 }  // namespace

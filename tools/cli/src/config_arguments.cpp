@@ -89,9 +89,7 @@ tl::expected<ConfigRun, ExitCode> begin_config_run(const CommandSyntax& syntax,
   }
   config::LoadResult loaded = config::load_config(file, load_options(*values));
   if (!loaded) {
-    for (const config::Diagnostic& diagnostic : loaded.error()) {
-      streams.err << to_string(diagnostic) << '\n';
-    }
+    streams.err << to_string(loaded.error()) << '\n';
     return tl::unexpected(ExitCode::kUsage);
   }
   for (const std::string& note : loaded->notes) {

@@ -10,11 +10,7 @@ Result<config::HardwareFile> hardware_file(const std::string& name,
   if (file) {
     return *std::move(file);
   }
-  std::string text;
-  for (const config::Diagnostic& diagnostic : file.error()) {
-    text += (text.empty() ? "" : "\n") + to_string(diagnostic);
-  }
-  return fail(ErrorCode::kInvalidConfig, text);
+  return fail(ErrorCode::kInvalidConfig, to_string(file.error()));
 }
 
 Result<std::map<std::string, config::HardwareFile>> hardware_of_devices(

@@ -28,11 +28,7 @@ Result<void> ScenarioRuns::want(const ScenarioRun& run) {
   options.overrides.insert(options.overrides.end(), run.overrides.begin(), run.overrides.end());
   const auto loaded = config::load_config(configs_ / (run.scenario + ".yaml"), options);
   if (!loaded) {
-    std::string text;
-    for (const config::Diagnostic& diagnostic : loaded.error()) {
-      text += (text.empty() ? "" : "\n") + to_string(diagnostic);
-    }
-    return fail(ErrorCode::kInvalidConfig, text);
+    return fail(ErrorCode::kInvalidConfig, to_string(loaded.error()));
   }
   done_.emplace(
       key, Done{.scenario = run.with_eplb ? loaded->scenario : sim::without_eplb(loaded->scenario),

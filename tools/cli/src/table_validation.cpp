@@ -64,17 +64,16 @@ std::vector<formats::KernelRow> rows_with_counts(const formats::KernelMeasuremen
 double mean_absolute_error(const std::vector<sim::MeasuredLayer>& layers,
                            const HardwareByDevice& hardware,
                            const std::function<void(sim::HardwareOptions&)>& change) {
-  double sum = 0;
-  double count = 0;
+  std::vector<double> errors;
+  errors.reserve(layers.size());
   for (const sim::MeasuredLayer& layer : layers) {
     if (const auto file = hardware.find(layer.device); file != hardware.end()) {
       sim::HardwareOptions changed = file->second.options;
       change(changed);
-      sum += std::abs(sim::predicted_us(layer, changed) / layer.measured_us - 1);
-      count += 1;
+      errors.push_back(sim::predicted_us(layer, changed) / layer.measured_us - 1);
     }
   }
-  return count > 0 ? sum / count : 0;
+  return sim::summary_of(errors).mean_absolute;
 }
 
 }  // namespace
@@ -109,20 +108,14 @@ Result<TablePrediction> predict_table(const formats::KernelMeasurements& table,
 
 sim::PredictionErrors errors_of(const std::vector<PredictedKernel>& rows,
                                 const std::function<bool(const formats::KernelRow&)>& keep) {
-  sim::PredictionErrors errors;
+  std::vector<double> errors;
+  errors.reserve(rows.size());
   for (const PredictedKernel& one : rows) {
     if (keep(one.row)) {
-      const double error = one.error();
-      ++errors.rows;
-      errors.mean_absolute += std::abs(error);
-      errors.bias += error;
-      errors.worst = std::abs(error) > std::abs(errors.worst) ? error : errors.worst;
+      errors.push_back(one.error());
     }
   }
-  const auto count = static_cast<double>(std::max<std::int64_t>(errors.rows, 1));
-  errors.mean_absolute /= count;
-  errors.bias /= count;
-  return errors;
+  return sim::summary_of(errors);
 }
 
 std::map<std::string, std::map<std::string, sim::PredictionErrors>> errors_by(

@@ -11,6 +11,7 @@
 
 #include "eplb/cli/run.hpp"
 #include "eplb/cli/table.hpp"
+#include "error_texts.hpp"
 
 namespace eplb::cli {
 namespace {
@@ -19,14 +20,6 @@ using Json = nlohmann::ordered_json;
 using Align = Table::Align;
 
 constexpr std::size_t kWorstShown = 10;
-
-std::string percent(double share) {
-  return fmt::format("{:.1f} %", 100 * share);
-}
-
-std::string signed_percent(double share) {
-  return fmt::format("{:+.1f} %", 100 * share);
-}
 
 /// A figure with as many digits as its size asks for.
 std::string figure_text(double value, const std::string& unit) {
@@ -56,15 +49,14 @@ std::string inside_text(const ValidationRow& row) {
   return !inside.has_value() ? "" : *inside ? "inside" : "outside";
 }
 
-/// Sums of a group's rows.
+/// A group's rows in short.
 struct GroupSum {
   std::string name;
-  std::int64_t rows = 0;
+  std::vector<double> row_errors;
   std::int64_t fitted = 0;
-  double mean_absolute = 0;
-  double bias = 0;
   std::int64_t judged = 0;
   std::int64_t inside = 0;
+  sim::PredictionErrors errors;
 };
 
 std::vector<GroupSum> group_sums(const Validation& validation) {
@@ -72,19 +64,16 @@ std::vector<GroupSum> group_sums(const Validation& validation) {
   for (const ValidationRow& row : validation.rows) {
     auto sum = std::ranges::find(sums, row.group, &GroupSum::name);
     if (sum == sums.end()) {
-      sums.push_back({.name = row.group});
+      sums.emplace_back().name = row.group;
       sum = std::prev(sums.end());
     }
-    sum->rows += 1;
+    sum->row_errors.push_back(row.error());
     sum->fitted += row.fitted ? 1 : 0;
-    sum->mean_absolute += std::abs(row.error());
-    sum->bias += row.error();
     sum->judged += row.inside().has_value() ? 1 : 0;
     sum->inside += row.inside().value_or(false) ? 1 : 0;
   }
   for (GroupSum& sum : sums) {
-    sum.mean_absolute /= static_cast<double>(sum.rows);
-    sum.bias /= static_cast<double>(sum.rows);
+    sum.errors = sim::summary_of(sum.row_errors);
   }
   return sums;
 }
@@ -94,8 +83,8 @@ void print_groups(const Validation& validation, std::ostream& out) {
       {Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kRight});
   table.add({"group", "rows", "fitted", "mean error", "bias", "inside"});
   for (const GroupSum& sum : group_sums(validation)) {
-    table.add({sum.name, fmt::format("{}", sum.rows), fmt::format("{}", sum.fitted),
-               percent(sum.mean_absolute), signed_percent(sum.bias),
+    table.add({sum.name, fmt::format("{}", sum.errors.rows), fmt::format("{}", sum.fitted),
+               percent(sum.errors.mean_absolute), signed_percent(sum.errors.bias),
                sum.judged > 0 ? fmt::format("{} of {}", sum.inside, sum.judged) : ""});
   }
   table.print(out);
@@ -127,13 +116,6 @@ void print_kernels(const std::vector<PredictedKernel>& rows, std::ostream& out) 
                signed_percent(one.error())});
   }
   table.print(out);
-}
-
-Json errors_json(const sim::PredictionErrors& errors) {
-  return {{"rows", errors.rows},
-          {"mape", errors.mean_absolute},
-          {"bias", errors.bias},
-          {"worst", errors.worst}};
 }
 
 Json kernel_json(const formats::KernelRow& row) {
@@ -229,10 +211,10 @@ Json groups_json(const Validation& validation) {
   Json list = Json::array();
   for (const GroupSum& sum : group_sums(validation)) {
     list.push_back({{"group", sum.name},
-                    {"rows", sum.rows},
+                    {"rows", sum.errors.rows},
                     {"fitted", sum.fitted},
-                    {"mape", sum.mean_absolute},
-                    {"bias", sum.bias},
+                    {"mape", sum.errors.mean_absolute},
+                    {"bias", sum.errors.bias},
                     {"inside", sum.inside},
                     {"judged", sum.judged}});
   }

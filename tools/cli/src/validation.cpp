@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <variant>
 
@@ -304,13 +305,25 @@ class Validator {
             "mean absolute error at most 12 %", worst, worst <= kGroupMax);
   }
 
+  /// Each file is read once, however many figures are of it.
+  Result<const config::HardwareFile*> hardware_of(const std::string& name) {
+    if (!hardware_.contains(name)) {
+      auto file = hardware_file(name, request_.load_options);
+      if (!file) {
+        return tl::unexpected(std::move(file).error());
+      }
+      hardware_.emplace(name, *std::move(file));
+    }
+    return &hardware_.at(name);
+  }
+
   Result<void> add_copies() {
     for (const CopyFigure& one : request_.published.copies) {
-      const auto hardware = hardware_file(one.hardware, request_.load_options);
+      const auto hardware = hardware_of(one.hardware);
       if (!hardware) {
         return tl::unexpected(hardware.error());
       }
-      sim::CopyStudy study{.hardware = hardware->options,
+      sim::CopyStudy study{.hardware = (*hardware)->options,
                            .communicator = one.communicator,
                            .nixl_path = one.nixl_path,
                            .bytes = kLayerBytes,
@@ -333,28 +346,28 @@ class Validator {
 
   Result<void> add_host_figures() {
     for (const ReductionFigure& one : request_.published.reductions) {
-      const auto hardware = hardware_file(one.hardware, request_.load_options);
+      const auto hardware = hardware_of(one.hardware);
       const auto topology =
           hardware ? sim::topology_of(
-                         hardware->options,
-                         {.ranks = one.ranks, .ranks_per_node = hardware->options.gpus_per_node})
+                         (*hardware)->options,
+                         {.ranks = one.ranks, .ranks_per_node = (*hardware)->options.gpus_per_node})
                    : Result<Topology>(tl::unexpected(hardware.error()));
       if (!topology) {
         return tl::unexpected(topology.error());
       }
       out_.rows.push_back(
           row_of(one.figure, "hosts", "all_reduce_ms", "ms",
-                 sim::reduction_ns(hardware->options, *topology, one.algorithm, 0) * 1e-6));
+                 sim::reduction_ns((*hardware)->options, *topology, one.algorithm, 0) * 1e-6));
     }
     for (const RecordFigure& one : request_.published.records) {
-      const auto hardware = hardware_file(one.hardware, request_.load_options);
+      const auto hardware = hardware_of(one.hardware);
       if (!hardware) {
         return tl::unexpected(hardware.error());
       }
       const std::int64_t picks = one.tokens * kRecordTopK;
       const auto busiest = std::llround(static_cast<double>(picks) * one.busiest_share);
       const double ns = sim::record_kernel_ns(
-          hardware->options, one.counting,
+          (*hardware)->options, one.counting,
           {.picks = picks, .busiest_logical = busiest, .busiest_slot = busiest});
       const char* const quantity = one.counting == LoadCounting::kLogical    ? "record_logical_us"
                                    : one.counting == LoadCounting::kPhysical ? "record_physical_us"
@@ -406,6 +419,7 @@ class Validator {
 
   const ValidationRequest& request_;
   ScenarioRuns runs_;
+  std::map<std::string, config::HardwareFile> hardware_;
   Validation out_;
 };
 

@@ -14,4 +14,12 @@ std::string to_string(const Diagnostic& diagnostic) {
   return text + diagnostic.message;
 }
 
+std::string to_string(const std::vector<Diagnostic>& diagnostics) {
+  std::string text;
+  for (const Diagnostic& diagnostic : diagnostics) {
+    text += (text.empty() ? "" : "\n") + to_string(diagnostic);
+  }
+  return text;
+}
+
 }  // namespace eplb::config

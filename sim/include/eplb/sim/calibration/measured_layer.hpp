@@ -38,6 +38,9 @@ struct PredictionErrors {
   double worst = 0;  ///< Signed, of the largest absolute one.
 };
 
+/// Of signed errors, each a share of its measurement.
+[[nodiscard]] PredictionErrors summary_of(std::span<const double> errors);
+
 [[nodiscard]] PredictionErrors errors_of(std::span<const MeasuredLayer> layers,
                                          const HardwareOptions& hardware);
 

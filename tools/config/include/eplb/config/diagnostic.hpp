@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace eplb::config {
 
@@ -18,5 +19,8 @@ struct Diagnostic {
 
 /// `file:line:column: error: key: message`; without line and column for an override.
 [[nodiscard]] std::string to_string(const Diagnostic& diagnostic);
+
+/// All of them, a line each; no line ends the text.
+[[nodiscard]] std::string to_string(const std::vector<Diagnostic>& diagnostics);
 
 }  // namespace eplb::config
