@@ -31,6 +31,7 @@ DeviceMaps::DeviceMaps(const Options& options, cudaStream_t stream)
       blocks_(size_of(shape_.layer_count) * size_of(shape_.expert_count) * size_of(block_width_)),
       host_staged_(size_of(updated_layer_count_max_) *
                    staged_width(shape_.expert_count, shape_.slot_count())) {
+  require(shape_.slot_count() < kNoSlot, "more slots than a map's entries can name");
   blocks_.fill_bytes(0, stream);
 }
 

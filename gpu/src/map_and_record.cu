@@ -80,44 +80,15 @@ __device__ IdPack<Id, kCount> load_unpadded(const MapArguments<Id>& arguments, s
   return pack;
 }
 
-/// The whole of a block's dynamic shared memory.
-struct SharedLayout {
-  device::MapHead* heads;
-  device::BlockCounters experts;
-  device::BlockCounters slots;
-};
-
-std::size_t shared_bytes(std::int32_t expert_count, std::int32_t counted_slot_count) {
-  return static_cast<std::size_t>(expert_count) * (sizeof(device::MapHead) + sizeof(int)) +
-         static_cast<std::size_t>(counted_slot_count) * sizeof(int);
+/// A block's dynamic shared memory: heads of all experts, counters.
+std::size_t shared_bytes(std::int32_t expert_count, std::int32_t counter_count) {
+  return static_cast<std::size_t>(expert_count) * sizeof(device::MapHead) +
+         static_cast<std::size_t>(counter_count) * sizeof(std::int32_t);
 }
 
 /// Enough for all experts in the smallest block.
 constexpr int kBlockSizeMin = 256;
 constexpr int kHeadsPerThread = kExpertsMax / kBlockSizeMin;
-
-/// Maps and counts one id of a row.
-template <typename Id, bool kCountsSlots>
-__device__ Id map_one(const MapArguments<Id>& arguments, const SharedLayout& shared, Id id,
-                      std::uint32_t row, std::uint32_t recorded_rows) {
-  const std::int32_t expert = device::expert_of(id, arguments.map.expert_count);
-  if (expert < 0) {
-    return Id{-1};
-  }
-  const device::MapHead head = shared.heads[expert];
-  const device::Chooser chooser{arguments.choice, arguments.rank, arguments.layer};
-  const std::uint32_t replica = chooser.replica(row, expert, head.replica_count);
-  const std::int32_t slot = device::slot_of(arguments.map, head, expert, replica);
-  if (row < recorded_rows) {
-    shared.experts.count(expert);
-    if constexpr (kCountsSlots) {
-      if (slot >= 0 && slot < arguments.slot_count) {
-        shared.slots.count(slot);
-      }
-    }
-  }
-  return static_cast<Id>(slot);
-}
 
 /// NOTE [staged heads] Ids, gates and the heads of all experts are loaded side by side before the
 /// first barrier, and a lookup then costs shared memory's latency. Looking up in global memory
@@ -126,12 +97,12 @@ __device__ Id map_one(const MapArguments<Id>& arguments, const SharedLayout& sha
 template <typename Id, bool kCountsSlots, int kIdsPerThread>
 __global__ void map_and_record_kernel(const __grid_constant__ MapArguments<Id> arguments,
                                       bool is_aligned) {
-  extern __shared__ int4 shared_memory[];
-  const std::int32_t expert_count = arguments.map.expert_count;
-  SharedLayout shared{};
-  shared.heads = reinterpret_cast<device::MapHead*>(shared_memory);
-  shared.experts = {reinterpret_cast<std::int32_t*>(shared.heads + expert_count), expert_count};
-  shared.slots = {shared.experts.counts + expert_count, kCountsSlots ? arguments.slot_count : 0};
+  extern __shared__ uint4 shared_memory[];
+  const LayerMapping& mapping = arguments.mapping;
+  const std::int32_t expert_count = mapping.map.expert_count;
+  auto* shared_heads = reinterpret_cast<device::MapHead*>(shared_memory);
+  const device::BlockRecorder<kCountsSlots> recorder(
+      mapping, reinterpret_cast<std::int32_t*>(shared_heads + expert_count));
 
   const auto top_k = static_cast<std::uint32_t>(arguments.top_k);
   const std::uint32_t id_count = static_cast<std::uint32_t>(arguments.row_count) * top_k;
@@ -140,31 +111,31 @@ __global__ void map_and_record_kernel(const __grid_constant__ MapArguments<Id> a
 
   // What needs no branch is asked for first, and the ids, whose two ways of loading meet again
   // behind a branch where the compiler waits for them, last: so all is under way at once.
-  const std::uint32_t recorded_rows =
-      device::recorded_row_count(arguments.record_gate, arguments.unpadded_row_count);
+  const std::uint32_t recorded_rows = device::recorded_row_count(mapping);
   device::MapHead heads[kHeadsPerThread];
 #pragma unroll
   for (int index = 0; index < kHeadsPerThread; ++index) {
     const auto expert = static_cast<std::int32_t>(threadIdx.x + index * blockDim.x);
     if (expert < expert_count) {
-      heads[index] = device::load_head(arguments.map, expert);
+      heads[index] = device::load_head(mapping.map, expert);
     }
   }
   auto pack = load_unpadded<kIdsPerThread>(arguments, first, id_count, is_aligned);
-  shared.experts.clear();
-  shared.slots.clear();
+  recorder.clear();
 #pragma unroll
   for (int index = 0; index < kHeadsPerThread; ++index) {
     const auto expert = static_cast<std::int32_t>(threadIdx.x + index * blockDim.x);
     if (expert < expert_count) {
-      shared.heads[expert] = heads[index];
+      shared_heads[expert] = heads[index];
     }
   }
   __syncthreads();
 
   while (first < id_count) {
     change_ids(pack, first, top_k, [&](Id id, std::uint32_t row) {
-      return map_one<Id, kCountsSlots>(arguments, shared, id, row, recorded_rows);
+      const std::int32_t expert = device::expert_of(id, expert_count);
+      return static_cast<Id>(
+          expert < 0 ? -1 : recorder.slot(shared_heads[expert], expert, row, recorded_rows));
     });
     store_pack(arguments.slot_ids, first, id_count, is_aligned, pack);
     first += stride;
@@ -175,10 +146,7 @@ __global__ void map_and_record_kernel(const __grid_constant__ MapArguments<Id> a
     return;  // The same in every thread: all read the same gate.
   }
   __syncthreads();
-  shared.experts.add_to(arguments.logical_counts);
-  if constexpr (kCountsSlots) {
-    shared.slots.add_to(arguments.slot_counts);
-  }
+  recorder.add_to_totals();
 }
 
 template <typename Id>
@@ -211,16 +179,12 @@ void require(bool holds, const char* what) {
 
 template <typename Id>
 void validate(const MapArguments<Id>& arguments) {
-  const LayerMapView& map = arguments.map;
   require(arguments.row_count >= 0 && arguments.top_k >= 1, "rows or top_k out of range");
   require(static_cast<std::int64_t>(arguments.row_count) * arguments.top_k < (1LL << 30),
           "too many ids");
-  require(map.expert_count >= 1 && map.expert_count <= kExpertsMax, "expert count out of range");
-  require(map.block_width >= kHeadSlots + 1 && map.block_width % (kHeadSlots + 1) == 0,
-          "the map's blocks are no multiple of 16 bytes");
-  require(arguments.slot_count >= 0 && arguments.slot_count <= kSlotsMax,
-          "slot count out of range");
-  require(arguments.row_count == 0 || arguments.logical_counts != nullptr, "no logical counts");
+  if (arguments.row_count > 0) {
+    require_legal(arguments.mapping, "map_and_record");
+  }
 }
 
 template <typename Id>
@@ -234,9 +198,9 @@ void add_resources(std::vector<KernelResources>& resources, std::int32_t expert_
   const char* id_name = std::is_same_v<Id, std::int32_t> ? "int32" : "int64";
   for (const bool counts_slots : {false, true}) {
     for (const int ids_per_thread : {1, 2, 4}) {
-      const BlockSize block{
-          .thread_count = MapLaunch{}.block_size,
-          .dynamic_shared_bytes = shared_bytes(expert_count, counts_slots ? slot_count : 0)};
+      const BlockSize block{.thread_count = MapLaunch{}.block_size,
+                            .dynamic_shared_bytes = shared_bytes(
+                                expert_count, expert_count + (counts_slots ? slot_count : 0))};
       const std::string name = std::string("map_and_record<") + id_name +
                                (counts_slots ? ", both, " : ", logical, ") +
                                std::to_string(ids_per_thread) + ">";
@@ -266,7 +230,8 @@ void map_and_record(const MapArguments<Id>& arguments, const MapLaunch& launch,
     return;
   }
   require(launch.block_size >= kBlockSizeMin, "blocks of fewer threads than 256");
-  const bool counts_slots = arguments.slot_counts != nullptr;
+  const LayerMapping& mapping = arguments.mapping;
+  const bool counts_slots = mapping.slot_counts != nullptr;
   const std::size_t pack_bytes =
       std::min<std::size_t>(sizeof(Id) * static_cast<std::size_t>(launch.ids_per_thread), 16);
   const bool is_aligned = is_aligned_to(arguments.logical_ids, pack_bytes) &&
@@ -280,8 +245,8 @@ void map_and_record(const MapArguments<Id>& arguments, const MapLaunch& launch,
       std::min((id_count + ids_per_block - 1) / ids_per_block, block_count_max));
   const MapKernel<Id> kernel = kernel_of<Id>(counts_slots, launch.ids_per_thread);
   kernel<<<block_count, static_cast<unsigned>(launch.block_size),
-           shared_bytes(arguments.map.expert_count, counts_slots ? arguments.slot_count : 0),
-           stream>>>(arguments, is_aligned);
+           shared_bytes(mapping.map.expert_count, mapping.counter_count()), stream>>>(arguments,
+                                                                                      is_aligned);
   EPLB_CUDA(cudaGetLastError());
 }
 

@@ -6,16 +6,17 @@ namespace {
 
 constexpr std::uint32_t kBlockSize = 1024;
 
-/// Four entries of an expert's block from `first` on: its count is entry 0, replica k entry k + 1.
-__device__ int4 block_entries(const std::int32_t* slots, std::int32_t replica_count,
-                              std::int32_t first) {
+/// The entries of an expert's block from `first` on: its count is entry 0, replica k entry k + 1.
+__device__ uint4 block_entries(const std::int32_t* slots, std::int32_t replica_count,
+                               std::int32_t first) {
   const auto entry = [&](std::int32_t index) {
     if (index == 0) {
-      return replica_count;
+      return static_cast<std::uint32_t>(replica_count);
     }
-    return index <= replica_count ? slots[index - 1] : -1;
+    return index <= replica_count ? static_cast<std::uint32_t>(slots[index - 1]) : kNoSlot;
   };
-  return {entry(first), entry(first + 1), entry(first + 2), entry(first + 3)};
+  const auto pair = [&](std::int32_t index) { return entry(index) | entry(index + 1) << 16U; };
+  return {pair(first), pair(first + 2), pair(first + 4), pair(first + 6)};
 }
 
 /// A block updates a layer. What is staged lies in host memory: a coalesced pass brings it over the
@@ -36,15 +37,15 @@ __global__ void __launch_bounds__(kBlockSize)
   const std::int32_t* begins = staged + 1;
   const std::int32_t* slots = begins + arguments.expert_count + 1;
 
-  const std::int32_t vectors_per_block = arguments.block_width / 4;
+  const std::int32_t vectors_per_block = arguments.block_width / kHeadEntries;
   const std::int32_t vector_count = arguments.expert_count * vectors_per_block;
-  int4* blocks =
-      reinterpret_cast<int4*>(arguments.blocks) + static_cast<std::int64_t>(layer) * vector_count;
+  uint4* blocks =
+      reinterpret_cast<uint4*>(arguments.blocks) + static_cast<std::int64_t>(layer) * vector_count;
   for (auto vector = static_cast<std::int32_t>(threadIdx.x); vector < vector_count;
        vector += kBlockSize) {
     const std::int32_t expert = vector / vectors_per_block;
     const std::int32_t begin = begins[expert];
-    const std::int32_t first = (vector - expert * vectors_per_block) * 4;
+    const std::int32_t first = (vector - expert * vectors_per_block) * kHeadEntries;
     blocks[vector] = block_entries(slots + begin, begins[expert + 1] - begin, first);
   }
 }

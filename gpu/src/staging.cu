@@ -6,7 +6,6 @@
 #include "eplb/gpu/device/mapping.cuh"
 #include "eplb/gpu/device/quantize.cuh"
 #include "eplb/gpu/error.hpp"
-#include "eplb/gpu/map_and_record.hpp"
 #include "eplb/gpu/staging.hpp"
 
 namespace eplb::gpu {
@@ -99,40 +98,17 @@ __device__ Pick<Id> load_pick(const StagingArguments<Id>& arguments, std::uint32
   return mask != 0 ? Pick<Id>{} : Pick<Id>{id, weight * arguments.weight_factor};
 }
 
-/// Maps and counts one id.
-template <typename Id>
-__device__ std::int64_t map_one(const StagingArguments<Id>& arguments, Id id, std::uint32_t row,
-                                bool is_recorded, const device::BlockCounters& experts,
-                                const device::BlockCounters& slots) {
-  const std::int32_t expert = device::expert_of(id, arguments.map.expert_count);
-  if (expert < 0) {
-    return -1;
-  }
-  const device::MapHead head = device::load_head(arguments.map, expert);
-  const device::Chooser chooser{arguments.choice, arguments.rank, arguments.layer};
-  const std::uint32_t replica = chooser.replica(row, expert, head.replica_count);
-  const std::int32_t slot = device::slot_of(arguments.map, head, expert, replica);
-  if (is_recorded) {
-    experts.count(expert);
-    if (slot >= 0 && slot < slots.size) {
-      slots.count(slot);
-    }
-  }
-  return slot;
-}
-
 /// One pick a thread. Gate, row count, id, weight and mask are all loaded before any is used.
 template <bool kMaps, typename Id>
 __device__ void route_block(const StagingArguments<Id>& arguments, std::uint32_t block) {
-  extern __shared__ std::int32_t shared_counts[];
+  extern __shared__ std::int32_t shared_counters[];
   const auto top_k = static_cast<std::uint32_t>(arguments.top_k);
   const std::uint32_t pick_count =
       static_cast<std::uint32_t>(max(arguments.row_count, arguments.filled_row_count)) * top_k;
   const std::uint32_t pick = block * kBlockSize + threadIdx.x;
   const std::uint32_t row = pick / top_k;
-  const std::int32_t gate = kMaps ? device::load_now_or(arguments.record_gate, 1) : 0;
-  const std::int32_t unpadded =
-      kMaps ? device::load_now_or(arguments.unpadded_row_count, INT32_MAX) : 0;
+  const LayerMapping& mapping = arguments.mapping;
+  const std::uint32_t recorded_rows = kMaps ? device::recorded_row_count(mapping) : 0;
   const Pick<Id> loaded = load_pick(arguments, pick, row);
   if constexpr (!kMaps) {
     if (pick < pick_count) {
@@ -140,25 +116,21 @@ __device__ void route_block(const StagingArguments<Id>& arguments, std::uint32_t
       arguments.staged_weights[pick] = loaded.weight;
     }
   } else {
-    const std::uint32_t recorded_rows =
-        gate != 0 ? static_cast<std::uint32_t>(max(unpadded, 0)) : 0;
-    const device::BlockCounters experts{shared_counts, arguments.map.expert_count};
-    const device::BlockCounters slots{shared_counts + experts.size,
-                                      arguments.slot_counts != nullptr ? arguments.slot_count : 0};
-    experts.clear();
-    slots.clear();
+    const device::BlockRecorder<true> recorder(mapping, shared_counters);
+    recorder.clear();
     __syncthreads();
     if (pick < pick_count) {
-      arguments.slot_ids[pick] =
-          map_one(arguments, loaded.id, row, row < recorded_rows, experts, slots);
+      const std::int32_t expert = device::expert_of(loaded.id, mapping.map.expert_count);
+      arguments.slot_ids[pick] = expert < 0 ? -1
+                                            : recorder.slot(device::load_head(mapping.map, expert),
+                                                            expert, row, recorded_rows);
       arguments.staged_weights[pick] = loaded.weight;
     }
     if (recorded_rows == 0) {
       return;  // The same in every thread: all read the same gate.
     }
     __syncthreads();
-    experts.add_to(arguments.logical_counts);
-    slots.add_to(arguments.slot_counts);
+    recorder.add_to_totals();
   }
 }
 
@@ -216,11 +188,8 @@ void validate(const StagingArguments<Id>& arguments) {
   require(is_aligned_to(arguments.activations, 16) && is_aligned_to(arguments.staged, 16) &&
               is_aligned_to(arguments.scales, 4),
           "a buffer is not aligned");
-  if (const LayerMapView& map = arguments.map; map.blocks != nullptr) {
-    require(map.expert_count >= 1 && map.expert_count <= kExpertsMax, "expert count out of range");
-    require(arguments.slot_count >= 0 && arguments.slot_count <= kSlotsMax,
-            "slot count out of range");
-    require(rows == 0 || arguments.logical_counts != nullptr, "no logical counts");
+  if (arguments.mapping.map.blocks != nullptr && rows > 0) {
+    require_legal(arguments.mapping, "stage");
   }
 }
 
@@ -242,14 +211,12 @@ void stage(const StagingArguments<Id>& arguments, cudaStream_t stream) {
   if (rows == 0) {
     return;
   }
-  const bool maps = arguments.map.blocks != nullptr;
+  const bool maps = arguments.mapping.map.blocks != nullptr;
   const std::int64_t vector_count =
       static_cast<std::int64_t>(arguments.row_count) * arguments.hidden_size / kVectorElements;
   const unsigned routing_block_count = blocks_for(rows * arguments.top_k, kBlockSize);
-  const std::int32_t counter_count =
-      arguments.map.expert_count + (arguments.slot_counts != nullptr ? arguments.slot_count : 0);
   const std::size_t shared_bytes =
-      maps ? static_cast<std::size_t>(counter_count) * sizeof(std::int32_t) : 0;
+      maps ? static_cast<std::size_t>(arguments.mapping.counter_count()) * sizeof(std::int32_t) : 0;
   const StageKernel<Id> kernel =
       maps ? kernel_of<Id, true>(arguments.format) : kernel_of<Id, false>(arguments.format);
   kernel<<<routing_block_count + blocks_for(vector_count, kVectorsPerBlock), kBlockSize,

@@ -128,22 +128,23 @@ void compare(Checks& checks, const Arena& arena, const MapCase& map_case, const 
   put(arena.unpadded_row_count, {map_case.unpadded_row_count.value_or(0)}, stream);
   put(arena.is_padding, map_case.is_padding, stream);
 
-  map_and_record<Id>({.logical_ids = manner.is_in_place ? slot_ids : logical_ids,
-                      .slot_ids = slot_ids,
-                      .row_count = static_cast<std::int32_t>(ids.size()) / map_case.top_k,
-                      .top_k = map_case.top_k,
-                      .map = map,
-                      .choice = map_case.choice,
-                      .rank = map_case.rank,
-                      .layer = map_case.layer,
-                      .record_gate = manner.has_gate ? arena.record_gate.data() : nullptr,
-                      .unpadded_row_count =
-                          map_case.unpadded_row_count ? arena.unpadded_row_count.data() : nullptr,
-                      .is_padding = map_case.is_padding.empty() ? nullptr : arena.is_padding.data(),
-                      .logical_counts = arena.logical_counts.data(),
-                      .slot_counts = manner.counts_slots ? arena.slot_counts.data() : nullptr,
-                      .slot_count = map_case.slot_count},
-                     manner.launch, stream);
+  map_and_record<Id>(
+      {.logical_ids = manner.is_in_place ? slot_ids : logical_ids,
+       .slot_ids = slot_ids,
+       .row_count = static_cast<std::int32_t>(ids.size()) / map_case.top_k,
+       .top_k = map_case.top_k,
+       .mapping = {.map = map,
+                   .choice = map_case.choice,
+                   .rank = map_case.rank,
+                   .layer = map_case.layer,
+                   .record_gate = manner.has_gate ? arena.record_gate.data() : nullptr,
+                   .unpadded_row_count =
+                       map_case.unpadded_row_count ? arena.unpadded_row_count.data() : nullptr,
+                   .logical_counts = arena.logical_counts.data(),
+                   .slot_counts = manner.counts_slots ? arena.slot_counts.data() : nullptr,
+                   .slot_count = map_case.slot_count},
+       .is_padding = map_case.is_padding.empty() ? nullptr : arena.is_padding.data()},
+      manner.launch, stream);
 
   const MapOutcome expected = map_and_record_reference(map_case);
   const std::vector<Id> frame = framed<Id>(expected.slot_ids, manner.id_offset);

@@ -15,24 +15,25 @@ namespace eplb::gpu::test {
 namespace {
 
 /// The blocks that the device must hold for a layer: zero until its first update.
-std::vector<std::int32_t> expected_blocks(const std::optional<LayerMap>& map,
-                                          const LayerMapView& view) {
+std::vector<MapEntry> expected_blocks(const std::optional<LayerMap>& map,
+                                      const LayerMapView& view) {
   const auto width = static_cast<std::size_t>(view.block_width);
-  std::vector<std::int32_t> blocks(static_cast<std::size_t>(view.expert_count) * width, 0);
+  std::vector<MapEntry> blocks(static_cast<std::size_t>(view.expert_count) * width, 0);
   for (std::int32_t expert = 0; map && expert < view.expert_count; ++expert) {
     const auto slots = map->slots(LogicalExpertId{expert});
     const auto block = std::span(blocks).subspan(static_cast<std::size_t>(expert) * width, width);
-    std::ranges::fill(block, -1);
-    block[0] = map->replica_count(LogicalExpertId{expert});
-    std::ranges::copy(slots, block.subspan(1).begin());
+    std::ranges::fill(block, kNoSlot);
+    block[0] = static_cast<MapEntry>(map->replica_count(LogicalExpertId{expert}));
+    std::ranges::transform(slots, block.subspan(1).begin(),
+                           [](std::int32_t slot) { return static_cast<MapEntry>(slot); });
   }
   return blocks;
 }
 
-std::vector<std::int32_t> actual_blocks(const LayerMapView& view, cudaStream_t stream) {
-  std::vector<std::int32_t> blocks(static_cast<std::size_t>(view.expert_count) *
-                                   static_cast<std::size_t>(view.block_width));
-  EPLB_CUDA(cudaMemcpyAsync(blocks.data(), view.blocks, blocks.size() * sizeof(std::int32_t),
+std::vector<MapEntry> actual_blocks(const LayerMapView& view, cudaStream_t stream) {
+  std::vector<MapEntry> blocks(static_cast<std::size_t>(view.expert_count) *
+                               static_cast<std::size_t>(view.block_width));
+  EPLB_CUDA(cudaMemcpyAsync(blocks.data(), view.blocks, blocks.size() * sizeof(MapEntry),
                             cudaMemcpyDeviceToHost, stream));
   EPLB_CUDA(cudaStreamSynchronize(stream));
   return blocks;
@@ -68,7 +69,7 @@ void compare_updates(Checks& checks, const Shape& layer_shape, Draw& draw) {
     maps.update(updates, stream.get());
     for (std::int32_t layer = 0; layer < kLayers; ++layer) {
       const LayerMapView view = maps.view(LayerId{layer});
-      checks.expect_equal<std::int32_t>(
+      checks.expect_equal<MapEntry>(
           actual_blocks(view, stream.get()),
           expected_blocks(held[static_cast<std::size_t>(layer)], view),
           "layer " + std::to_string(layer) + " after update " + std::to_string(round));

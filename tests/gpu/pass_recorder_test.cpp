@@ -44,17 +44,18 @@ Counted run_forward(const PassRecorder& recorder, const DeviceMaps& maps, const 
     map_case.is_recording = is_recording;
     map_case.slot_count = 400;
     ids.upload(map_case.logical_ids, stream);
-    map_and_record<std::int64_t>({.logical_ids = ids.data(),
-                                  .slot_ids = ids.data(),
-                                  .row_count = kRows,
-                                  .top_k = kTopK,
-                                  .map = maps.view(LayerId{layer}),
-                                  .layer = map_case.layer,
-                                  .record_gate = recorder.record_gate(),
-                                  .logical_counts = recorder.logical_counts(LayerId{layer}),
-                                  .slot_counts = recorder.slot_counts(LayerId{layer}),
-                                  .slot_count = map_case.slot_count},
-                                 stream);
+    map_and_record<std::int64_t>(
+        {.logical_ids = ids.data(),
+         .slot_ids = ids.data(),
+         .row_count = kRows,
+         .top_k = kTopK,
+         .mapping = {.map = maps.view(LayerId{layer}),
+                     .layer = map_case.layer,
+                     .record_gate = recorder.record_gate(),
+                     .logical_counts = recorder.logical_counts(LayerId{layer}),
+                     .slot_counts = recorder.slot_counts(LayerId{layer}),
+                     .slot_count = map_case.slot_count}},
+        stream);
     const MapOutcome outcome = map_and_record_reference(map_case);
     counted.logical.insert(counted.logical.end(), outcome.logical_counts.begin(),
                            outcome.logical_counts.end());

@@ -55,21 +55,22 @@ struct Forward {
 template <typename Id>
 void enqueue_layer(const Forward& forward, std::int32_t layer, const DeviceBuffer<Id>& ids,
                    const DeviceBuffer<Id>& slots, cudaStream_t stream) {
-  map_and_record<Id>({.logical_ids = ids.data(),
-                      .slot_ids = slots.data(),
-                      .row_count = kRows,
-                      .top_k = kTopK,
-                      .map = forward.maps.view(LayerId{layer}),
-                      .choice = ReplicaChoice::kSalted,
-                      .rank = 3,
-                      .layer = static_cast<std::uint32_t>(layer),
-                      .record_gate = forward.record_gate.data(),
-                      .unpadded_row_count = forward.unpadded_row_count.data(),
-                      .is_padding = forward.is_padding.data(),
-                      .logical_counts = forward.pass.data() + std::ptrdiff_t{layer} * kExperts,
-                      .slot_counts = forward.pass_slots.data() + std::ptrdiff_t{layer} * kSlots,
-                      .slot_count = kSlots},
-                     stream);
+  map_and_record<Id>(
+      {.logical_ids = ids.data(),
+       .slot_ids = slots.data(),
+       .row_count = kRows,
+       .top_k = kTopK,
+       .mapping = {.map = forward.maps.view(LayerId{layer}),
+                   .choice = ReplicaChoice::kSalted,
+                   .rank = 3,
+                   .layer = static_cast<std::uint32_t>(layer),
+                   .record_gate = forward.record_gate.data(),
+                   .unpadded_row_count = forward.unpadded_row_count.data(),
+                   .logical_counts = forward.pass.data() + std::ptrdiff_t{layer} * kExperts,
+                   .slot_counts = forward.pass_slots.data() + std::ptrdiff_t{layer} * kSlots,
+                   .slot_count = kSlots},
+       .is_padding = forward.is_padding.data()},
+      stream);
 }
 
 void enqueue_forward(const Forward& forward, cudaStream_t stream) {

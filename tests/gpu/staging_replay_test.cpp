@@ -56,13 +56,13 @@ StagingArguments<std::int64_t> arguments_of(const Fixed& fixed) {
   arguments.top_k = kTopK;
   arguments.slot_ids = fixed.slot_ids.data();
   arguments.staged_weights = fixed.staged_weights.data();
-  arguments.map = fixed.maps.view(LayerId{0});
-  arguments.record_gate = fixed.record_gate.data();
-  arguments.unpadded_row_count = fixed.unpadded_row_count.data();
+  arguments.mapping.map = fixed.maps.view(LayerId{0});
+  arguments.mapping.record_gate = fixed.record_gate.data();
+  arguments.mapping.unpadded_row_count = fixed.unpadded_row_count.data();
   arguments.is_padding = fixed.is_padding.data();
-  arguments.logical_counts = fixed.logical_counts.data();
-  arguments.slot_counts = fixed.slot_counts.data();
-  arguments.slot_count = kSlots;
+  arguments.mapping.logical_counts = fixed.logical_counts.data();
+  arguments.mapping.slot_counts = fixed.slot_counts.data();
+  arguments.mapping.slot_count = kSlots;
   return arguments;
 }
 

@@ -109,15 +109,15 @@ void compare(Checks& checks, const Arena& arena, StagingArguments<Id> arguments,
   arena.slot_counts.upload({zeros.data(), 960}, stream);
 
   arguments.logical_ids = reinterpret_cast<const Id*>(arena.logical_ids.data());
-  arguments.choice = map_case.choice;
-  arguments.rank = map_case.rank;
-  arguments.layer = map_case.layer;
+  arguments.mapping.choice = map_case.choice;
+  arguments.mapping.rank = map_case.rank;
+  arguments.mapping.layer = map_case.layer;
   arguments.weight_factor = routing.weight_factor;
   arguments.filled_row_count = routing.filled_row_count;
-  arguments.unpadded_row_count =
+  arguments.mapping.unpadded_row_count =
       map_case.unpadded_row_count ? arena.unpadded_row_count.data() : nullptr;
   arguments.is_padding = map_case.is_padding.empty() ? nullptr : arena.is_padding.data();
-  arguments.slot_counts = routing.counts_slots ? arena.slot_counts.data() : nullptr;
+  arguments.mapping.slot_counts = routing.counts_slots ? arena.slot_counts.data() : nullptr;
   stage<Id>(arguments, stream);
 
   RoutingOutcome expected = expected_routing(routing);
@@ -158,8 +158,8 @@ void compare_drawn(Checks& checks, const Arena& arena, const MappedLayer& layer,
   spoil_picks(routing.map_case.logical_ids, pick.expert_count, sizeof(Id) == 4, draw);
   StagingArguments<Id> arguments = common;
   arguments.top_k = pick.top_k;
-  arguments.map = routing.maps ? layer.device_maps.view(LayerId{0}) : LayerMapView{};
-  arguments.slot_count = layer.sizes.slot_count;
+  arguments.mapping.map = routing.maps ? layer.device_maps.view(LayerId{0}) : LayerMapView{};
+  arguments.mapping.slot_count = layer.sizes.slot_count;
   const std::string what =
       std::to_string(pick.row_count) + " x " + std::to_string(common.hidden_size) + " format " +
       std::to_string(static_cast<int>(common.format)) + " top " + std::to_string(pick.top_k) +
@@ -177,8 +177,8 @@ StagingArguments<Id> common_arguments(const Arena& arena) {
   arguments.router_weights = arena.router_weights.data();
   arguments.slot_ids = arena.slot_ids.data();
   arguments.staged_weights = arena.staged_weights.data();
-  arguments.record_gate = arena.record_gate.data();
-  arguments.logical_counts = arena.logical_counts.data();
+  arguments.mapping.record_gate = arena.record_gate.data();
+  arguments.mapping.logical_counts = arena.logical_counts.data();
   return arguments;
 }
 

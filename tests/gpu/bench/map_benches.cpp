@@ -93,14 +93,14 @@ class Layer {
     MapArguments<Id> arguments;
     arguments.row_count = row_count_;
     arguments.top_k = model_.top_k;
-    arguments.map = maps_.view(LayerId{0});
-    arguments.rank = 5;
-    arguments.layer = 17;
-    arguments.record_gate = gate_.data();
-    arguments.unpadded_row_count = unpadded_.data();
-    arguments.logical_counts = counts_.data();
-    arguments.slot_counts = counts_slots ? slot_counts_.data() : nullptr;
-    arguments.slot_count = model_.slot_count;
+    arguments.mapping.map = maps_.view(LayerId{0});
+    arguments.mapping.rank = 5;
+    arguments.mapping.layer = 17;
+    arguments.mapping.record_gate = gate_.data();
+    arguments.mapping.unpadded_row_count = unpadded_.data();
+    arguments.mapping.logical_counts = counts_.data();
+    arguments.mapping.slot_counts = counts_slots ? slot_counts_.data() : nullptr;
+    arguments.mapping.slot_count = model_.slot_count;
     return arguments;
   }
 
@@ -149,13 +149,13 @@ void time_layer(Report& report, const Model& model, std::int32_t row_count, Skew
   time_map(report, "map_and_record int64", variant + " logical", layer.wide(false));
   time_map(report, "map_and_record int64", variant + " both", layer.wide(true));
   MapArguments<std::int32_t> hashed = layer.narrow(false);
-  hashed.choice = ReplicaChoice::kHash;
+  hashed.mapping.choice = ReplicaChoice::kHash;
   time_map(report, "map_and_record hash", variant + " logical", hashed);
   MapArguments<std::int32_t> not_recording = layer.narrow(false);
   const DeviceBuffer<std::int32_t> shut_gate(1);
   const Stream stream;
   shut_gate.upload(std::vector<std::int32_t>{0}, stream.get());
-  not_recording.record_gate = shut_gate.data();
+  not_recording.mapping.record_gate = shut_gate.data();
   time_map(report, "map_and_record shut", variant, not_recording);
   time_yardsticks(report, variant, layer);
 }

@@ -78,13 +78,7 @@ class StagedLayer {
 
   [[nodiscard]] StagingArguments<std::int64_t> fused(StagingFormat format) const {
     StagingArguments<std::int64_t> arguments = alone(format);
-    arguments.map = maps_.view(LayerId{0});
-    arguments.rank = 5;
-    arguments.layer = 17;
-    arguments.record_gate = gate_.data();
-    arguments.unpadded_row_count = unpadded_.data();
-    arguments.logical_counts = counts_.data();
-    arguments.slot_count = slot_count_;
+    arguments.mapping = mapping();
     return arguments;
   }
 
@@ -110,11 +104,21 @@ class StagedLayer {
   void run_separately(StagingFormat format, cudaStream_t stream) const {
     mask_ids(logical_ids_.data(), is_padding_.data(), masked_ids_.data(), row_count_, kTopK,
              stream);
-    MapArguments<std::int64_t> mapping;
-    mapping.logical_ids = masked_ids_.data();
-    mapping.slot_ids = mapped_ids_.data();
-    mapping.row_count = row_count_;
-    mapping.top_k = kTopK;
+    MapArguments<std::int64_t> masked;
+    masked.logical_ids = masked_ids_.data();
+    masked.slot_ids = mapped_ids_.data();
+    masked.row_count = row_count_;
+    masked.top_k = kTopK;
+    masked.mapping = mapping();
+    map_and_record<std::int64_t>(masked, stream);
+    StagingArguments<std::int64_t> staging = alone(format);
+    staging.logical_ids = mapped_ids_.data();
+    stage<std::int64_t>(staging, stream);
+  }
+
+ private:
+  [[nodiscard]] LayerMapping mapping() const {
+    LayerMapping mapping;
     mapping.map = maps_.view(LayerId{0});
     mapping.rank = 5;
     mapping.layer = 17;
@@ -122,13 +126,9 @@ class StagedLayer {
     mapping.unpadded_row_count = unpadded_.data();
     mapping.logical_counts = counts_.data();
     mapping.slot_count = slot_count_;
-    map_and_record<std::int64_t>(mapping, stream);
-    StagingArguments<std::int64_t> staging = alone(format);
-    staging.logical_ids = mapped_ids_.data();
-    stage<std::int64_t>(staging, stream);
+    return mapping;
   }
 
- private:
   std::int32_t row_count_;
   std::int32_t slot_count_;
   Shape shape_;

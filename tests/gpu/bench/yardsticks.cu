@@ -18,22 +18,21 @@ __global__ void global_atomics_kernel(
   if (pick >= static_cast<std::uint32_t>(arguments.row_count) * top_k) {
     return;
   }
+  const LayerMapping& mapping = arguments.mapping;
   const std::int32_t expert =
-      device::expert_of(arguments.logical_ids[pick], arguments.map.expert_count);
+      device::expert_of(arguments.logical_ids[pick], mapping.map.expert_count);
   if (expert < 0) {
     arguments.slot_ids[pick] = -1;
     return;
   }
   const std::uint32_t row = pick / top_k;
-  const device::MapHead head = device::load_head(arguments.map, expert);
-  const device::Chooser chooser{arguments.choice, arguments.rank, arguments.layer};
-  const std::uint32_t replica = chooser.replica(row, expert, head.replica_count);
-  const std::int32_t slot = device::slot_of(arguments.map, head, expert, replica);
+  const std::int32_t slot =
+      device::chosen_slot(mapping, device::load_head(mapping.map, expert), expert, row);
   arguments.slot_ids[pick] = slot;
-  if (row < device::recorded_row_count(arguments.record_gate, arguments.unpadded_row_count)) {
-    atomicAdd(&arguments.logical_counts[expert], 1);
-    if (arguments.slot_counts != nullptr) {
-      atomicAdd(&arguments.slot_counts[slot], 1);
+  if (row < device::recorded_row_count(mapping)) {
+    atomicAdd(&mapping.logical_counts[expert], 1);
+    if (mapping.slot_counts != nullptr) {
+      atomicAdd(&mapping.slot_counts[slot], 1);
     }
   }
 }

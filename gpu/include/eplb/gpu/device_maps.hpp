@@ -48,7 +48,7 @@ class DeviceMaps {
   Shape shape_;
   std::int32_t block_width_;
   std::int32_t updated_layer_count_max_;
-  DeviceBuffer<std::int32_t> blocks_;
+  DeviceBuffer<MapEntry> blocks_;
   PinnedBuffer<std::int32_t> host_staged_;
   Event unpacked_;
 };

@@ -5,15 +5,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "eplb/core/replica_choice.hpp"
 #include "eplb/gpu/kernel_resources.hpp"
-#include "eplb/gpu/layer_map_view.hpp"
+#include "eplb/gpu/layer_mapping.hpp"
 
 namespace eplb::gpu {
-
-/// Limits of the kernels' shared memory.
-inline constexpr std::int32_t kExpertsMax = 1024;
-inline constexpr std::int32_t kSlotsMax = 2048;
 
 /// One layer's ids on their way from the router to the experts. All pointers are device memory, and
 /// what they point at may change between replays of a graph. `Id` is std::int32_t or std::int64_t.
@@ -24,18 +19,8 @@ struct MapArguments {
   std::int32_t row_count = 0;
   std::int32_t top_k = 0;
 
-  LayerMapView map;
-  ReplicaChoice choice = ReplicaChoice::kSalted;
-  std::uint32_t rank = 0;
-  std::uint32_t layer = 0;
-
-  const std::int32_t* record_gate = nullptr;         ///< 0: count nothing; null: count always.
-  const std::int32_t* unpadded_row_count = nullptr;  ///< Rows past it are mapped, not counted.
-  const std::uint8_t* is_padding = nullptr;          ///< [rows], not 0: ids become -1, not counted.
-
-  std::int32_t* logical_counts = nullptr;  ///< [experts], added to.
-  std::int32_t* slot_counts = nullptr;     ///< [slots], added to; null: not counted at all.
-  std::int32_t slot_count = 0;
+  LayerMapping mapping;
+  const std::uint8_t* is_padding = nullptr;  ///< [rows], not 0: ids become -1, not counted.
 };
 
 /// How the ids are spread over the device. Not a matter of results.

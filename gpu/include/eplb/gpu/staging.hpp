@@ -6,9 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "eplb/core/replica_choice.hpp"
 #include "eplb/gpu/kernel_resources.hpp"
-#include "eplb/gpu/layer_map_view.hpp"
+#include "eplb/gpu/layer_mapping.hpp"
 
 namespace eplb::gpu {
 
@@ -45,18 +44,8 @@ struct StagingArguments {
   float* staged_weights = nullptr;    ///< [filled rows, top_k]; 0 for padding, even if NaN came in.
   std::int32_t filled_row_count = 0;  ///< Rows from row_count to here are written as padding.
 
-  LayerMapView map;  ///< Without blocks, ids are copied as they are and nothing is counted.
-  ReplicaChoice choice = ReplicaChoice::kSalted;
-  std::uint32_t rank = 0;
-  std::uint32_t layer = 0;
-
-  const std::int32_t* record_gate = nullptr;         ///< 0: count nothing; null: count always.
-  const std::int32_t* unpadded_row_count = nullptr;  ///< Rows past it are mapped, not counted.
-  const std::uint8_t* is_padding = nullptr;          ///< [rows], not 0: a padding row.
-
-  std::int32_t* logical_counts = nullptr;  ///< [experts], added to.
-  std::int32_t* slot_counts = nullptr;     ///< [slots], added to; null: not counted.
-  std::int32_t slot_count = 0;
+  LayerMapping mapping;  ///< Without a map, ids are copied as they are and nothing is counted.
+  const std::uint8_t* is_padding = nullptr;  ///< [rows], not 0: a padding row.
 };
 
 /// Stages activations, ids and weights, maps and counts, in one launch that a graph can capture.
