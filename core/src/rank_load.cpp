@@ -38,10 +38,11 @@ std::vector<double> ReplicaShares::count_shares(std::int32_t replica_count) cons
   std::vector<std::int64_t> rows(count, 0);
   const auto row_count = static_cast<std::uint32_t>(options_.rows_per_rank);
   const auto rank_count = static_cast<std::uint32_t>(options_.rank_count);
+  const auto replicas = ReplicaCount::of(static_cast<std::uint32_t>(replica_count));
   for (std::uint32_t rank = 0; rank < rank_count; ++rank) {
     for (std::uint32_t row = 0; row < row_count; ++row) {
       const ReplicaKey key{.row = row, .rank = rank, .layer = 0, .expert = 0};
-      ++rows[choose_replica(options_.choice, key, static_cast<std::uint32_t>(replica_count))];
+      ++rows[choose_replica(options_.choice, key, replicas)];
     }
   }
   std::vector<double> shares;

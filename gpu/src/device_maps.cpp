@@ -24,23 +24,26 @@ void require(bool holds, const char* what) {
 
 DeviceMaps::DeviceMaps(const Options& options, cudaStream_t stream)
     : shape_(options.shape),
-      block_width_(block_width_for(
-          or_default(options.replica_count_max, LayerMap::slots_width(options.shape)))),
+      replica_count_max_(
+          or_default(options.replica_count_max, LayerMap::slots_width(options.shape))),
+      tail_width_(tail_width_for(replica_count_max_)),
       updated_layer_count_max_(
           or_default(options.updated_layer_count_max, options.shape.layer_count)),
-      blocks_(size_of(shape_.layer_count) * size_of(shape_.expert_count) * size_of(block_width_)),
+      maps_(size_of(shape_.layer_count) * map_entries(shape_.expert_count, tail_width_)),
       host_staged_(size_of(updated_layer_count_max_) *
                    staged_width(shape_.expert_count, shape_.slot_count())) {
   require(shape_.slot_count() < kNoSlot, "more slots than a map's entries can name");
-  blocks_.fill_bytes(0, stream);
+  maps_.fill_bytes(0, stream);
 }
 
 LayerMapView DeviceMaps::view(LayerId layer) const {
   require(layer.value >= 0 && layer.value < shape_.layer_count, "no such layer");
-  return {.blocks =
-              blocks_.data() + layer.index() * size_of(shape_.expert_count) * size_of(block_width_),
+  const MapEntry* heads =
+      maps_.data() + layer.index() * map_entries(shape_.expert_count, tail_width_);
+  return {.heads = heads,
+          .tails = heads + map_entries(shape_.expert_count, 0),
           .expert_count = shape_.expert_count,
-          .block_width = block_width_};
+          .tail_width = tail_width_};
 }
 
 void DeviceMaps::update(std::span<const LayerMapUpdate> updates, cudaStream_t stream) {
@@ -57,10 +60,10 @@ void DeviceMaps::update(std::span<const LayerMapUpdate> updates, cudaStream_t st
   }
   unpack_maps({.staged = host_staged_.data(),
                .updated_layer_count = static_cast<std::int32_t>(updates.size()),
-               .blocks = blocks_.data(),
+               .maps = maps_.data(),
                .expert_count = shape_.expert_count,
                .slot_count = shape_.slot_count(),
-               .block_width = block_width_},
+               .tail_width = tail_width_},
               stream);
   unpacked_.record(stream);
 }
@@ -73,7 +76,7 @@ void DeviceMaps::stage(const LayerMapUpdate& update, std::span<std::int32_t> sta
   staged[0] = update.layer.value;
   for (std::int32_t expert = 0; expert < shape_.expert_count; ++expert) {
     const std::span<const std::int32_t> slots = update.map->slots(LogicalExpertId{expert});
-    require(slots.size() < size_of(block_width_), "more replicas than a block holds");
+    require(slots.size() <= size_of(replica_count_max_), "more replicas than were reserved for");
     require(slot_total + slots.size() <= size_of(shape_.slot_count()), "a map of another shape");
     staged[1 + size_of(expert)] = static_cast<std::int32_t>(slot_total);
     std::ranges::copy(slots, staged.subspan(slots_begin + slot_total).begin());

@@ -13,8 +13,7 @@ void require_legal(const LayerMapping& mapping, std::string_view caller) {
   };
   const LayerMapView& map = mapping.map;
   require(map.expert_count >= 1 && map.expert_count <= kExpertsMax, "expert count out of range");
-  require(map.block_width >= kHeadEntries && map.block_width % kHeadEntries == 0,
-          "the map's blocks are no multiple of 16 bytes");
+  require(map.heads != nullptr && (map.tail_width == 0 || map.tails != nullptr), "no map");
   require(mapping.slot_count >= 0 && mapping.slot_count <= kSlotsMax, "slot count out of range");
   require(mapping.logical_counts != nullptr, "no logical counts");
 }

@@ -47,19 +47,30 @@ __device__ void store_pack(Id* ids, std::uint32_t first, std::uint32_t id_count,
   }
 }
 
+/// Where a pack begins among rows of top_k ids.
+struct Place {
+  std::uint32_t row;
+  std::uint32_t column;
+
+  __device__ Place(std::uint32_t first, std::uint32_t top_k)
+      : row(first / top_k), column(first - row * top_k) {}
+
+  /// Has the division done by here: left to itself, the compiler does it behind the wait for the
+  /// ids, where it takes time.
+  __device__ void settle() { asm volatile("" : "+r"(row), "+r"(column)); }
+};
+
 /// Replaces each id of a pack by `change(id, row)`. Ids past the end of the buffer are -1 and are
 /// given a row past the last; `change` must leave -1 alone without looking at the row.
 template <typename Id, int kCount, typename Change>
-__device__ void change_ids(IdPack<Id, kCount>& pack, std::uint32_t first, std::uint32_t top_k,
+__device__ void change_ids(IdPack<Id, kCount>& pack, Place place, std::uint32_t top_k,
                            const Change& change) {
-  std::uint32_t row = first / top_k;
-  std::uint32_t column = first - row * top_k;
 #pragma unroll
   for (int index = 0; index < kCount; ++index) {
-    pack.ids[index] = change(pack.ids[index], row);
-    if (++column == top_k) {
-      column = 0;
-      ++row;
+    pack.ids[index] = change(pack.ids[index], place.row);
+    if (++place.column == top_k) {
+      place.column = 0;
+      ++place.row;
     }
   }
 }
@@ -68,11 +79,11 @@ __device__ void change_ids(IdPack<Id, kCount>& pack, std::uint32_t first, std::u
 /// not where an id is mapped: that would be one more trip to the L2 behind the others.
 template <int kCount, typename Id>
 __device__ IdPack<Id, kCount> load_unpadded(const MapArguments<Id>& arguments, std::uint32_t first,
-                                            std::uint32_t id_count, bool is_aligned) {
+                                            Place place, std::uint32_t id_count, bool is_aligned) {
   auto pack = load_pack<Id, kCount>(arguments.logical_ids, first, id_count, is_aligned);
   if (const std::uint8_t* is_padding = arguments.is_padding; is_padding != nullptr) {
     const auto row_count = static_cast<std::uint32_t>(arguments.row_count);
-    change_ids(pack, first, static_cast<std::uint32_t>(arguments.top_k),
+    change_ids(pack, place, static_cast<std::uint32_t>(arguments.top_k),
                [&](Id id, std::uint32_t row) {
                  return row < row_count && is_padding[row] != 0 ? Id{-1} : id;
                });
@@ -80,73 +91,30 @@ __device__ IdPack<Id, kCount> load_unpadded(const MapArguments<Id>& arguments, s
   return pack;
 }
 
-/// A block's dynamic shared memory: heads of all experts, counters.
-std::size_t shared_bytes(std::int32_t expert_count, std::int32_t counter_count) {
-  return static_cast<std::size_t>(expert_count) * sizeof(device::MapHead) +
-         static_cast<std::size_t>(counter_count) * sizeof(std::int32_t);
-}
-
-/// Enough for all experts in the smallest block.
-constexpr int kBlockSizeMin = 256;
-constexpr int kHeadsPerThread = kExpertsMax / kBlockSizeMin;
-
-/// NOTE [staged heads] Ids, gates and the heads of all experts are loaded side by side before the
-/// first barrier, and a lookup then costs shared memory's latency. Looking up in global memory
-/// would put a second round trip to the L2 behind the ids' own, in a kernel that is little more
-/// than two such trips long.
 template <typename Id, bool kCountsSlots, int kIdsPerThread>
 __global__ void map_and_record_kernel(const __grid_constant__ MapArguments<Id> arguments,
                                       bool is_aligned) {
   extern __shared__ uint4 shared_memory[];
-  const LayerMapping& mapping = arguments.mapping;
-  const std::int32_t expert_count = mapping.map.expert_count;
-  auto* shared_heads = reinterpret_cast<device::MapHead*>(shared_memory);
-  const device::BlockRecorder<kCountsSlots> recorder(
-      mapping, reinterpret_cast<std::int32_t*>(shared_heads + expert_count));
-
+  const device::BlockRecorder<kCountsSlots> recorder(arguments.mapping, shared_memory);
   const auto top_k = static_cast<std::uint32_t>(arguments.top_k);
   const std::uint32_t id_count = static_cast<std::uint32_t>(arguments.row_count) * top_k;
-  const std::uint32_t stride = gridDim.x * blockDim.x * kIdsPerThread;
-  std::uint32_t first = (blockIdx.x * blockDim.x + threadIdx.x) * kIdsPerThread;
+  const std::uint32_t first = (blockIdx.x * blockDim.x + threadIdx.x) * kIdsPerThread;
 
   // What needs no branch is asked for first, and the ids, whose two ways of loading meet again
   // behind a branch where the compiler waits for them, last: so all is under way at once.
-  const std::uint32_t recorded_rows = device::recorded_row_count(mapping);
-  device::MapHead heads[kHeadsPerThread];
-#pragma unroll
-  for (int index = 0; index < kHeadsPerThread; ++index) {
-    const auto expert = static_cast<std::int32_t>(threadIdx.x + index * blockDim.x);
-    if (expert < expert_count) {
-      heads[index] = device::load_head(mapping.map, expert);
-    }
+  const std::uint32_t recorded_rows = device::recorded_row_count(arguments.mapping);
+  recorder.load_heads();
+  Place place(first, top_k);
+  auto pack = load_unpadded<kIdsPerThread>(arguments, first, place, id_count, is_aligned);
+  place.settle();
+  recorder.start();
+  change_ids(pack, place, top_k, [&](Id id, std::uint32_t row) {
+    return static_cast<Id>(recorder.slot(id, row, recorded_rows));
+  });
+  store_pack(arguments.slot_ids, first, id_count, is_aligned, pack);
+  if (recorded_rows != 0) {  // The same in every thread: all read the same gate.
+    recorder.finish();
   }
-  auto pack = load_unpadded<kIdsPerThread>(arguments, first, id_count, is_aligned);
-  recorder.clear();
-#pragma unroll
-  for (int index = 0; index < kHeadsPerThread; ++index) {
-    const auto expert = static_cast<std::int32_t>(threadIdx.x + index * blockDim.x);
-    if (expert < expert_count) {
-      shared_heads[expert] = heads[index];
-    }
-  }
-  __syncthreads();
-
-  while (first < id_count) {
-    change_ids(pack, first, top_k, [&](Id id, std::uint32_t row) {
-      const std::int32_t expert = device::expert_of(id, expert_count);
-      return static_cast<Id>(
-          expert < 0 ? -1 : recorder.slot(shared_heads[expert], expert, row, recorded_rows));
-    });
-    store_pack(arguments.slot_ids, first, id_count, is_aligned, pack);
-    first += stride;
-    pack = load_unpadded<kIdsPerThread>(arguments, first, id_count, is_aligned);
-  }
-
-  if (recorded_rows == 0) {
-    return;  // The same in every thread: all read the same gate.
-  }
-  __syncthreads();
-  recorder.add_to_totals();
 }
 
 template <typename Id>
@@ -199,7 +167,7 @@ void add_resources(std::vector<KernelResources>& resources, std::int32_t expert_
   for (const bool counts_slots : {false, true}) {
     for (const int ids_per_thread : {1, 2, 4}) {
       const BlockSize block{.thread_count = MapLaunch{}.block_size,
-                            .dynamic_shared_bytes = shared_bytes(
+                            .dynamic_shared_bytes = device::recorder_bytes(
                                 expert_count, expert_count + (counts_slots ? slot_count : 0))};
       const std::string name = std::string("map_and_record<") + id_name +
                                (counts_slots ? ", both, " : ", logical, ") +
@@ -217,9 +185,9 @@ void add_resources(std::vector<KernelResources>& resources, std::int32_t expert_
 MapLaunch default_map_launch(std::int64_t id_count) {
   constexpr std::int64_t kSmallMax = 16LL * 1024;
   if (id_count <= kSmallMax) {
-    return {.ids_per_thread = 1, .block_size = 256, .block_count_max = 0};
+    return {.ids_per_thread = 1, .block_size = 256};
   }
-  return {.ids_per_thread = 2, .block_size = 1024, .block_count_max = 0};
+  return {.ids_per_thread = 2, .block_size = 1024};
 }
 
 template <typename Id>
@@ -229,7 +197,6 @@ void map_and_record(const MapArguments<Id>& arguments, const MapLaunch& launch,
   if (arguments.row_count == 0) {
     return;
   }
-  require(launch.block_size >= kBlockSizeMin, "blocks of fewer threads than 256");
   const LayerMapping& mapping = arguments.mapping;
   const bool counts_slots = mapping.slot_counts != nullptr;
   const std::size_t pack_bytes =
@@ -239,14 +206,11 @@ void map_and_record(const MapArguments<Id>& arguments, const MapLaunch& launch,
   const std::int64_t ids_per_block =
       static_cast<std::int64_t>(launch.ids_per_thread) * launch.block_size;
   const std::int64_t id_count = static_cast<std::int64_t>(arguments.row_count) * arguments.top_k;
-  const std::int64_t block_count_max =
-      launch.block_count_max > 0 ? launch.block_count_max : multiprocessor_count();
-  const auto block_count = static_cast<unsigned>(
-      std::min((id_count + ids_per_block - 1) / ids_per_block, block_count_max));
+  const auto block_count = static_cast<unsigned>((id_count + ids_per_block - 1) / ids_per_block);
   const MapKernel<Id> kernel = kernel_of<Id>(counts_slots, launch.ids_per_thread);
   kernel<<<block_count, static_cast<unsigned>(launch.block_size),
-           shared_bytes(mapping.map.expert_count, mapping.counter_count()), stream>>>(arguments,
-                                                                                      is_aligned);
+           device::recorder_bytes(mapping.map.expert_count, mapping.counter_count()), stream>>>(
+      arguments, is_aligned);
   EPLB_CUDA(cudaGetLastError());
 }
 

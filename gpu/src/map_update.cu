@@ -1,3 +1,4 @@
+#include "eplb/core/replica_choice.hpp"
 #include "eplb/gpu/error.hpp"
 #include "eplb/gpu/map_update.hpp"
 
@@ -6,18 +7,29 @@ namespace {
 
 constexpr std::uint32_t kBlockSize = 1024;
 
-/// The entries of an expert's block from `first` on: its count is entry 0, replica k entry k + 1.
-__device__ uint4 block_entries(const std::int32_t* slots, std::int32_t replica_count,
-                               std::int32_t first) {
-  const auto entry = [&](std::int32_t index) {
-    if (index == 0) {
-      return static_cast<std::uint32_t>(replica_count);
-    }
-    return index <= replica_count ? static_cast<std::uint32_t>(slots[index - 1]) : kNoSlot;
-  };
-  const auto pair = [&](std::int32_t index) { return entry(index) | entry(index + 1) << 16U; };
-  return {pair(first), pair(first + 2), pair(first + 4), pair(first + 6)};
-}
+/// Slots of an expert, kNoSlot past the last.
+struct SlotList {
+  const std::int32_t* slots;
+  std::int32_t count;
+
+  [[nodiscard]] __device__ std::uint32_t entry(std::int32_t replica) const {
+    return replica < count ? static_cast<std::uint32_t>(slots[replica]) : kNoSlot;
+  }
+
+  [[nodiscard]] __device__ std::uint32_t pair(std::int32_t replica) const {
+    return entry(replica) | entry(replica + 1) << 16U;
+  }
+
+  [[nodiscard]] __device__ uint4 head() const {
+    const auto replicas = ReplicaCount::of(static_cast<std::uint32_t>(count));
+    return {replicas.reciprocal, replicas.count | entry(0) << 16U, pair(1), pair(3)};
+  }
+
+  /// Eight slots of the tail.
+  [[nodiscard]] __device__ uint4 octet(std::int32_t first) const {
+    return {pair(first), pair(first + 2), pair(first + 4), pair(first + 6)};
+  }
+};
 
 /// A block updates a layer. What is staged lies in host memory: a coalesced pass brings it over the
 /// link once, side by side, where lookups in place would be trips over the link one after another.
@@ -37,16 +49,21 @@ __global__ void __launch_bounds__(kBlockSize)
   const std::int32_t* begins = staged + 1;
   const std::int32_t* slots = begins + arguments.expert_count + 1;
 
-  const std::int32_t vectors_per_block = arguments.block_width / kHeadEntries;
-  const std::int32_t vector_count = arguments.expert_count * vectors_per_block;
-  uint4* blocks =
-      reinterpret_cast<uint4*>(arguments.blocks) + static_cast<std::int64_t>(layer) * vector_count;
-  for (auto vector = static_cast<std::int32_t>(threadIdx.x); vector < vector_count;
-       vector += kBlockSize) {
-    const std::int32_t expert = vector / vectors_per_block;
-    const std::int32_t begin = begins[expert];
-    const std::int32_t first = (vector - expert * vectors_per_block) * kHeadEntries;
-    blocks[vector] = block_entries(slots + begin, begins[expert + 1] - begin, first);
+  const std::int32_t tail_vectors = arguments.tail_width / kHeadEntries;
+  const auto slots_of = [&](std::int32_t expert) {
+    return SlotList{slots + begins[expert], begins[expert + 1] - begins[expert]};
+  };
+  uint4* heads = reinterpret_cast<uint4*>(arguments.maps) +
+                 static_cast<std::int64_t>(layer) * arguments.expert_count * (1 + tail_vectors);
+  for (auto expert = static_cast<std::int32_t>(threadIdx.x); expert < arguments.expert_count;
+       expert += kBlockSize) {
+    heads[expert] = slots_of(expert).head();
+  }
+  uint4* tails = heads + arguments.expert_count;
+  for (auto vector = static_cast<std::int32_t>(threadIdx.x);
+       vector < arguments.expert_count * tail_vectors; vector += kBlockSize) {
+    const std::int32_t expert = vector / tail_vectors;
+    tails[vector] = slots_of(expert).octet(kHeadSlots + vector % tail_vectors * kHeadEntries);
   }
 }
 

@@ -98,51 +98,59 @@ __device__ Pick<Id> load_pick(const StagingArguments<Id>& arguments, std::uint32
   return mask != 0 ? Pick<Id>{} : Pick<Id>{id, weight * arguments.weight_factor};
 }
 
+/// What is done with ids beside staging; each is compiled apart, so that none pays for another.
+enum class Routing : std::uint8_t {
+  kCopied,
+  kMapped,      ///< And counted by logical expert.
+  kMappedBoth,  ///< And counted by logical expert and by slot.
+};
+
 /// One pick a thread. Gate, row count, id, weight and mask are all loaded before any is used.
-template <bool kMaps, typename Id>
+///
+/// NOTE [counting by warp] The routing is one chain of loads, id then head, behind those of all
+/// blocks that stage. Whatever it does beside them shows in the kernel's time: counters in shared
+/// memory would add two barriers to it, and take room that the L1 needs for what is staged. So the
+/// lanes of a warp that pick the same expert find each other, which keeps hot experts from queueing
+/// at one word of the L2, and add at once, while the head is on its way.
+template <Routing kRouting, typename Id>
 __device__ void route_block(const StagingArguments<Id>& arguments, std::uint32_t block) {
-  extern __shared__ std::int32_t shared_counters[];
   const auto top_k = static_cast<std::uint32_t>(arguments.top_k);
   const std::uint32_t pick_count =
       static_cast<std::uint32_t>(max(arguments.row_count, arguments.filled_row_count)) * top_k;
   const std::uint32_t pick = block * kBlockSize + threadIdx.x;
   const std::uint32_t row = pick / top_k;
   const LayerMapping& mapping = arguments.mapping;
+  constexpr bool kMaps = kRouting != Routing::kCopied;
   const std::uint32_t recorded_rows = kMaps ? device::recorded_row_count(mapping) : 0;
   const Pick<Id> loaded = load_pick(arguments, pick, row);
-  if constexpr (!kMaps) {
-    if (pick < pick_count) {
-      arguments.slot_ids[pick] = loaded.id;
-      arguments.staged_weights[pick] = loaded.weight;
+  std::int64_t slot = loaded.id;
+  if constexpr (kMaps) {
+    const std::int32_t expert = device::expert_of(loaded.id, mapping.map.expert_count);
+    const device::LoadedHead head = device::load_head(mapping.map, max(expert, 0));
+    const bool is_recorded = row < recorded_rows;
+    device::count_in_warp(mapping.logical_counts, is_recorded ? expert : -1);
+    const std::int32_t chosen = expert < 0 ? -1 : device::chosen_slot(mapping, head, expert, row);
+    if constexpr (kRouting == Routing::kMappedBoth) {
+      const bool is_counted = is_recorded && chosen < mapping.slot_count;
+      device::count_in_warp(mapping.slot_counts, is_counted ? chosen : -1);
     }
-  } else {
-    const device::BlockRecorder<true> recorder(mapping, shared_counters);
-    recorder.clear();
-    __syncthreads();
-    if (pick < pick_count) {
-      const std::int32_t expert = device::expert_of(loaded.id, mapping.map.expert_count);
-      arguments.slot_ids[pick] = expert < 0 ? -1
-                                            : recorder.slot(device::load_head(mapping.map, expert),
-                                                            expert, row, recorded_rows);
-      arguments.staged_weights[pick] = loaded.weight;
-    }
-    if (recorded_rows == 0) {
-      return;  // The same in every thread: all read the same gate.
-    }
-    __syncthreads();
-    recorder.add_to_totals();
+    slot = chosen;
+  }
+  if (pick < pick_count) {
+    arguments.slot_ids[pick] = slot;
+    arguments.staged_weights[pick] = loaded.weight;
   }
 }
 
 /// NOTE [routing blocks] Mapping is a chain of two dependent loads, staging one load and much
 /// arithmetic. Blocks of their own, the first of the grid, run the chain while the others stage, so
-/// that no row's staging waits for it, and count in shared memory as map_and_record does.
-template <StagingFormat kFormat, bool kMaps, typename Id>
+/// that no row's staging waits for it.
+template <StagingFormat kFormat, Routing kRouting, typename Id>
 __global__ void __launch_bounds__(kBlockSize, kBlocksPerMultiprocessor)
     stage_kernel(const __grid_constant__ StagingArguments<Id> arguments,
                  std::uint32_t routing_block_count) {
   if (blockIdx.x < routing_block_count) {
-    route_block<kMaps>(arguments, blockIdx.x);
+    route_block<kRouting>(arguments, blockIdx.x);
   } else {
     stage_block<kFormat>(arguments, blockIdx.x - routing_block_count);
   }
@@ -151,19 +159,39 @@ __global__ void __launch_bounds__(kBlockSize, kBlocksPerMultiprocessor)
 template <typename Id>
 using StageKernel = void (*)(StagingArguments<Id>, std::uint32_t);
 
-template <typename Id, bool kMaps>
+template <typename Id, Routing kRouting>
 StageKernel<Id> kernel_of(StagingFormat format) {
   switch (format) {
     case StagingFormat::kBf16:
-      return stage_kernel<StagingFormat::kBf16, kMaps, Id>;
+      return stage_kernel<StagingFormat::kBf16, kRouting, Id>;
     case StagingFormat::kMxfp8:
-      return stage_kernel<StagingFormat::kMxfp8, kMaps, Id>;
+      return stage_kernel<StagingFormat::kMxfp8, kRouting, Id>;
     case StagingFormat::kFp8:
-      return stage_kernel<StagingFormat::kFp8, kMaps, Id>;
+      return stage_kernel<StagingFormat::kFp8, kRouting, Id>;
     case StagingFormat::kNvfp4:
-      return stage_kernel<StagingFormat::kNvfp4, kMaps, Id>;
+      return stage_kernel<StagingFormat::kNvfp4, kRouting, Id>;
   }
   throw std::invalid_argument("stage: no such format");
+}
+
+template <typename Id>
+StageKernel<Id> kernel_of(StagingFormat format, Routing routing) {
+  switch (routing) {
+    case Routing::kCopied:
+      return kernel_of<Id, Routing::kCopied>(format);
+    case Routing::kMapped:
+      return kernel_of<Id, Routing::kMapped>(format);
+    case Routing::kMappedBoth:
+      return kernel_of<Id, Routing::kMappedBoth>(format);
+  }
+  throw std::invalid_argument("stage: no such routing");
+}
+
+Routing routing_of(const LayerMapping& mapping) {
+  if (mapping.map.heads == nullptr) {
+    return Routing::kCopied;
+  }
+  return mapping.slot_counts != nullptr ? Routing::kMappedBoth : Routing::kMapped;
 }
 
 void require(bool holds, const char* what) {
@@ -188,7 +216,7 @@ void validate(const StagingArguments<Id>& arguments) {
   require(is_aligned_to(arguments.activations, 16) && is_aligned_to(arguments.staged, 16) &&
               is_aligned_to(arguments.scales, 4),
           "a buffer is not aligned");
-  if (arguments.mapping.map.blocks != nullptr && rows > 0) {
+  if (arguments.mapping.map.heads != nullptr && rows > 0) {
     require_legal(arguments.mapping, "stage");
   }
 }
@@ -211,34 +239,28 @@ void stage(const StagingArguments<Id>& arguments, cudaStream_t stream) {
   if (rows == 0) {
     return;
   }
-  const bool maps = arguments.mapping.map.blocks != nullptr;
   const std::int64_t vector_count =
       static_cast<std::int64_t>(arguments.row_count) * arguments.hidden_size / kVectorElements;
   const unsigned routing_block_count = blocks_for(rows * arguments.top_k, kBlockSize);
-  const std::size_t shared_bytes =
-      maps ? static_cast<std::size_t>(arguments.mapping.counter_count()) * sizeof(std::int32_t) : 0;
-  const StageKernel<Id> kernel =
-      maps ? kernel_of<Id, true>(arguments.format) : kernel_of<Id, false>(arguments.format);
-  kernel<<<routing_block_count + blocks_for(vector_count, kVectorsPerBlock), kBlockSize,
-           shared_bytes, stream>>>(arguments, routing_block_count);
+  const StageKernel<Id> kernel = kernel_of<Id>(arguments.format, routing_of(arguments.mapping));
+  kernel<<<routing_block_count + blocks_for(vector_count, kVectorsPerBlock), kBlockSize, 0,
+           stream>>>(arguments, routing_block_count);
   EPLB_CUDA(cudaGetLastError());
 }
 
 template void stage(const StagingArguments<std::int32_t>&, cudaStream_t);
 template void stage(const StagingArguments<std::int64_t>&, cudaStream_t);
 
-std::vector<KernelResources> staging_resources(std::int32_t expert_count) {
+std::vector<KernelResources> staging_resources() {
   std::vector<KernelResources> resources;
   for (const StagingFormat format :
        {StagingFormat::kBf16, StagingFormat::kMxfp8, StagingFormat::kFp8, StagingFormat::kNvfp4}) {
-    for (const bool maps : {false, true}) {
-      const std::size_t counters = maps ? static_cast<std::size_t>(expert_count) : 0;
-      const auto kernel =
-          maps ? kernel_of<std::int64_t, true>(format) : kernel_of<std::int64_t, false>(format);
+    for (const Routing routing : {Routing::kCopied, Routing::kMapped, Routing::kMappedBoth}) {
+      constexpr const char* kRoutingNames[]{", copied>", ", mapped>", ", both counts>"};
       resources.push_back(kernel_resources(
-          std::string("stage<") + name_of(format) + (maps ? ", mapped>" : ", copied>"),
-          reinterpret_cast<const void*>(kernel),
-          {.thread_count = kBlockSize, .dynamic_shared_bytes = counters * sizeof(std::int32_t)}));
+          std::string("stage<") + name_of(format) + kRoutingNames[static_cast<int>(routing)],
+          reinterpret_cast<const void*>(kernel_of<std::int64_t>(format, routing)),
+          {.thread_count = kBlockSize, .dynamic_shared_bytes = 0}));
     }
   }
   return resources;

@@ -183,12 +183,10 @@ MapCase drawn_case(const PickOptions& pick, const LayerMap& map, std::int32_t sl
 }
 
 Manner drawn_manner(std::int32_t ids_per_thread, bool counts_slots, bool is_recording, Draw& draw) {
-  constexpr std::array kBlockSizes{256, 512, 1024};
-  constexpr std::array kBlockCounts{0, 1, 7, 66, 1000};
+  constexpr std::array kBlockSizes{64, 256, 512, 1024};
   return {.launch = {.ids_per_thread = ids_per_thread,
                      .block_size =
-                         kBlockSizes[static_cast<std::size_t>(draw.below(kBlockSizes.size()))],
-                     .block_count_max = kBlockCounts[static_cast<std::size_t>(draw.below(5))]},
+                         kBlockSizes[static_cast<std::size_t>(draw.below(kBlockSizes.size()))]},
           .counts_slots = counts_slots,
           .is_in_place = draw.chance(0.3),
           .id_offset = draw.chance(0.3) ? 1U : 0U,

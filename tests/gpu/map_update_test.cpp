@@ -14,29 +14,38 @@
 namespace eplb::gpu::test {
 namespace {
 
-/// The blocks that the device must hold for a layer: zero until its first update.
-std::vector<MapEntry> expected_blocks(const std::optional<LayerMap>& map,
-                                      const LayerMapView& view) {
-  const auto width = static_cast<std::size_t>(view.block_width);
-  std::vector<MapEntry> blocks(static_cast<std::size_t>(view.expert_count) * width, 0);
-  for (std::int32_t expert = 0; map && expert < view.expert_count; ++expert) {
-    const auto slots = map->slots(LogicalExpertId{expert});
-    const auto block = std::span(blocks).subspan(static_cast<std::size_t>(expert) * width, width);
-    std::ranges::fill(block, kNoSlot);
-    block[0] = static_cast<MapEntry>(map->replica_count(LogicalExpertId{expert}));
-    std::ranges::transform(slots, block.subspan(1).begin(),
-                           [](std::int32_t slot) { return static_cast<MapEntry>(slot); });
+/// The map that the device must hold for a layer, heads and then tails: zero until its first
+/// update.
+std::vector<MapEntry> expected_entries(const std::optional<LayerMap>& map,
+                                       const LayerMapView& view) {
+  std::vector<MapEntry> entries(map_entries(view.expert_count, view.tail_width), 0);
+  if (!map) {
+    return entries;
   }
-  return blocks;
+  std::ranges::fill(entries, kNoSlot);
+  for (std::int32_t expert = 0; expert < view.expert_count; ++expert) {
+    const auto slots = map->slots(LogicalExpertId{expert});
+    const std::uint32_t reciprocal = 0xFFFFFFFFU / static_cast<std::uint32_t>(slots.size());
+    const auto head = static_cast<std::size_t>(expert) * 8;
+    entries[head] = static_cast<MapEntry>(reciprocal & 0xFFFFU);
+    entries[head + 1] = static_cast<MapEntry>(reciprocal >> 16U);
+    entries[head + 2] = static_cast<MapEntry>(slots.size());
+    const auto tail = static_cast<std::size_t>(view.expert_count) * 8 +
+                      static_cast<std::size_t>(expert) * static_cast<std::size_t>(view.tail_width);
+    for (std::size_t replica = 0; replica < slots.size(); ++replica) {
+      entries[replica < 5 ? head + 3 + replica : tail + replica - 5] =
+          static_cast<MapEntry>(slots[replica]);
+    }
+  }
+  return entries;
 }
 
-std::vector<MapEntry> actual_blocks(const LayerMapView& view, cudaStream_t stream) {
-  std::vector<MapEntry> blocks(static_cast<std::size_t>(view.expert_count) *
-                               static_cast<std::size_t>(view.block_width));
-  EPLB_CUDA(cudaMemcpyAsync(blocks.data(), view.blocks, blocks.size() * sizeof(MapEntry),
+std::vector<MapEntry> actual_entries(const LayerMapView& view, cudaStream_t stream) {
+  std::vector<MapEntry> entries(map_entries(view.expert_count, view.tail_width));
+  EPLB_CUDA(cudaMemcpyAsync(entries.data(), view.heads, entries.size() * sizeof(MapEntry),
                             cudaMemcpyDeviceToHost, stream));
   EPLB_CUDA(cudaStreamSynchronize(stream));
-  return blocks;
+  return entries;
 }
 
 std::int32_t most_replicas(const LayerMap& map) {
@@ -70,8 +79,8 @@ void compare_updates(Checks& checks, const Shape& layer_shape, Draw& draw) {
     for (std::int32_t layer = 0; layer < kLayers; ++layer) {
       const LayerMapView view = maps.view(LayerId{layer});
       checks.expect_equal<MapEntry>(
-          actual_blocks(view, stream.get()),
-          expected_blocks(held[static_cast<std::size_t>(layer)], view),
+          actual_entries(view, stream.get()),
+          expected_entries(held[static_cast<std::size_t>(layer)], view),
           "layer " + std::to_string(layer) + " after update " + std::to_string(round));
     }
   }
@@ -91,7 +100,7 @@ void refuse_too_many_replicas(Checks& checks, Draw& draw) {
   } catch (const std::invalid_argument&) {
     refused = true;
   }
-  checks.expect(refused, "an update with more replicas than a block holds is refused");
+  checks.expect(refused, "an update with more replicas than were reserved for is refused");
 }
 
 }  // namespace

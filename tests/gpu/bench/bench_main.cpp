@@ -70,7 +70,7 @@ int run(const Options& options) {
   for (const KernelResources& resources : map_and_record_resources(256, 288)) {
     report.add(resources);
   }
-  for (const KernelResources& resources : staging_resources(384)) {
+  for (const KernelResources& resources : staging_resources()) {
     report.add(resources);
   }
   report.add(finish_pass_resources());

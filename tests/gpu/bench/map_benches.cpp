@@ -187,24 +187,19 @@ void bench_map_launches(Report& report) {
     const Layer layer(kModels[0], row_count, Skew::kUniform);
     for (const bool counts_slots : {false, true}) {
       const MapArguments<std::int32_t> arguments = layer.narrow(counts_slots);
-      for (const std::int32_t block_count_max : {33, 66, 132, 264}) {
-        for (const std::int32_t block_size : {128, 256, 512, 1024}) {
-          for (const std::int32_t ids_per_thread : {1, 2, 4}) {
-            const MapLaunch launch{.ids_per_thread = ids_per_thread,
-                                   .block_size = block_size,
-                                   .block_count_max = block_count_max};
-            report.add({.name = "map launch",
-                        .variant = std::to_string(row_count) + " rows " +
-                                   (counts_slots ? "both, " : "logical, ") +
-                                   std::to_string(ids_per_thread) +
-                                   " a thread, <= " + std::to_string(block_count_max) +
-                                   " blocks of " + std::to_string(block_size),
-                        .timing = time_launches(
-                            [&](cudaStream_t stream) {
-                              map_and_record<std::int32_t>(arguments, launch, stream);
-                            },
-                            kQuick)});
-          }
+      for (const std::int32_t block_size : {128, 256, 512, 1024}) {
+        for (const std::int32_t ids_per_thread : {1, 2, 4}) {
+          const MapLaunch launch{.ids_per_thread = ids_per_thread, .block_size = block_size};
+          report.add({.name = "map launch",
+                      .variant = std::to_string(row_count) + " rows " +
+                                 (counts_slots ? "both, " : "logical, ") +
+                                 std::to_string(ids_per_thread) + " a thread, blocks of " +
+                                 std::to_string(block_size),
+                      .timing = time_launches(
+                          [&](cudaStream_t stream) {
+                            map_and_record<std::int32_t>(arguments, launch, stream);
+                          },
+                          kQuick)});
         }
       }
     }

@@ -52,8 +52,8 @@ void bench_map_update(Report& report) {
     Shape shape = test::shape_of(256, 288);
     shape.layer_count = 58;
     const auto width = static_cast<std::int32_t>(staged_width(256, 288));
-    const std::int32_t block_width =
-        block_width_for(replica_count_max == 0 ? LayerMap::slots_width(shape) : replica_count_max);
+    const std::int32_t tail_width =
+        tail_width_for(replica_count_max == 0 ? LayerMap::slots_width(shape) : replica_count_max);
     // The placement that a loader fills: the same bytes as any other with as many slots.
     const LayerMap map = LayerMap::from(LayerPlacement::initial(shape));
     std::vector<std::int32_t> staged;
@@ -70,17 +70,18 @@ void bench_map_update(Report& report) {
     }
     const PinnedBuffer<std::int32_t> host_staged(staged.size());
     const DeviceBuffer<std::int32_t> device_staged(staged.size());
-    const DeviceBuffer<MapEntry> blocks(static_cast<std::size_t>(58 * 256 * block_width));
+    const DeviceBuffer<MapEntry> maps(58 * map_entries(256, tail_width));
     std::copy(staged.begin(), staged.end(), host_staged.span().begin());
     device_staged.upload(staged, stream.get());
     const MapUpdateArguments arguments{.staged = device_staged.data(),
                                        .updated_layer_count = kUpdated,
-                                       .blocks = blocks.data(),
+                                       .maps = maps.data(),
                                        .expert_count = 256,
                                        .slot_count = width - 256 - 2,
-                                       .block_width = block_width};
-    const std::string variant = "8 layers of 256/288, blocks of " + std::to_string(block_width);
-    const double block_bytes = 2.0 * kUpdated * 256 * block_width;
+                                       .tail_width = tail_width};
+    const std::string variant =
+        "8 layers of 256/288, up to " + std::to_string(tail_width + kHeadSlots);
+    const double block_bytes = 2.0 * kUpdated * static_cast<double>(map_entries(256, tail_width));
     report.add(
         {.name = "unpack_maps",
          .variant = variant,

@@ -19,7 +19,7 @@ using Sequence = std::vector<std::uint32_t>;
 Sequence published_sequence(std::uint32_t replica_count) {
   Sequence chosen;
   for (std::uint32_t row = 0; row < 16; ++row) {
-    chosen.push_back(hashed_replica(row, replica_count));
+    chosen.push_back(hashed_replica(row, ReplicaCount::of(replica_count)));
   }
   return chosen;
 }
@@ -28,7 +28,7 @@ Sequence published_sequence(std::uint32_t replica_count) {
 double published_skew(std::uint32_t rows, std::uint32_t replicas) {
   std::vector<std::uint32_t> tokens(replicas, 0);
   for (std::uint32_t row = 0; row < rows; ++row) {
-    ++tokens[hashed_replica(row, replicas)];
+    ++tokens[hashed_replica(row, ReplicaCount::of(replicas))];
   }
   const double mean = std::accumulate(tokens.begin(), tokens.end(), 0.0) / replicas;
   return *std::ranges::max_element(tokens) / mean;
@@ -45,7 +45,7 @@ TEST_CASE("the published hash gives the published sequences") {
 TEST_CASE("the published hash is round robin for 2, 4 and 8 replicas") {
   for (const std::uint32_t replicas : {2U, 4U, 8U}) {
     for (std::uint32_t row = 0; row < 5000; ++row) {
-      REQUIRE(hashed_replica(row, replicas) == row % replicas);
+      REQUIRE(hashed_replica(row, ReplicaCount::of(replicas)) == row % replicas);
     }
   }
 }
@@ -78,9 +78,24 @@ TEST_CASE("the published hash has the published skew") {
 
 TEST_CASE("the published hash multiplies in 32 bits, also for rows beyond them") {
   // 2^31 x 2654435769 = 2^31 mod 2^32, since the multiplier is odd.
-  CHECK(hashed_replica(0x80000000U, 3) == 0x80000000U % 3);
+  CHECK(hashed_replica(0x80000000U, ReplicaCount::of(3)) == 0x80000000U % 3);
   // Row 2^32 - 1 is -1, so it hashes to 2^32 - 2654435769.
-  CHECK(hashed_replica(0xFFFFFFFFU, 1000) == 1640531527U % 1000);
+  CHECK(hashed_replica(0xFFFFFFFFU, ReplicaCount::of(1000)) == 1640531527U % 1000);
+}
+
+TEST_CASE("a division by a replica count is the machine's own") {
+  for (const std::uint32_t count : {1U, 2U, 3U, 5U, 7U, 8U, 33U, 1023U, 65535U, 0x80000001U}) {
+    const ReplicaCount replicas = ReplicaCount::of(count);
+    for (const std::uint32_t around : {0U, count, 2 * count, 1U << 30U, 1U << 31U, 0U - count}) {
+      for (std::uint32_t step = 0; step < 5; ++step) {
+        const std::uint32_t dividend = around + step - 2U;  // Wraps around 0 too.
+        CAPTURE(count);
+        CAPTURE(dividend);
+        REQUIRE(replicas.divide(dividend).quotient == dividend / count);
+        REQUIRE(replicas.divide(dividend).remainder == dividend % count);
+      }
+    }
+  }
 }
 
 TEST_CASE("one replica, or none, is replica 0") {

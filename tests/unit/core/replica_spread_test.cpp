@@ -83,8 +83,9 @@ TEST_CASE("the salted choice is these very replicas, on every machine") {
   const auto chosen = [](std::uint32_t rank, Salt salt, std::uint32_t replica_count) {
     std::vector<std::uint32_t> replicas;
     for (std::uint32_t row = 0; row < 12; ++row) {
-      replicas.push_back(salted_replica(
-          {.row = row, .rank = rank, .layer = salt.layer, .expert = salt.expert}, replica_count));
+      replicas.push_back(
+          salted_replica({.row = row, .rank = rank, .layer = salt.layer, .expert = salt.expert},
+                         ReplicaCount::of(replica_count)));
     }
     return replicas;
   };
@@ -171,7 +172,7 @@ TEST_CASE("experts and layers start at replicas of their own") {
   for (std::uint32_t layer = 0; layer < 40; ++layer) {
     for (std::uint32_t expert = 0; expert < 384; ++expert) {
       ++starts[salted_replica({.row = 0, .rank = 0, .layer = layer, .expert = expert},
-                              replica_count)];
+                              ReplicaCount::of(replica_count))];
     }
   }
   CHECK(skew(starts) < 1.05);

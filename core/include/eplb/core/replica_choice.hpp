@@ -27,11 +27,36 @@ struct ReplicaKey {
   std::uint32_t expert;
 };
 
+/// A count of replicas to divide by often. A division takes a kernel longer than all the rest of a
+/// choice, so it is done once a count: quotients come from a product with the reciprocal, which is
+/// too small by less than one part in 2^32 of any dividend, and one step of correction.
+struct ReplicaCount {
+  std::uint32_t count;
+  std::uint32_t reciprocal;  ///< floor((2^32 - 1) / count).
+
+  [[nodiscard]] static EPLB_HOST_DEVICE constexpr ReplicaCount of(std::uint32_t count) {
+    return {count, count > 0U ? 0xFFFFFFFFU / count : 0U};
+  }
+
+  struct Division {
+    std::uint32_t quotient;
+    std::uint32_t remainder;
+  };
+
+  [[nodiscard]] EPLB_HOST_DEVICE constexpr Division divide(std::uint32_t dividend) const {
+    const auto quotient =
+        static_cast<std::uint32_t>((static_cast<std::uint64_t>(dividend) * reciprocal) >> 32U);
+    const std::uint32_t remainder = dividend - quotient * count;
+    return remainder >= count ? Division{quotient + 1U, remainder - count}
+                              : Division{quotient, remainder};
+  }
+};
+
 /// vLLM's choice (eplb-semantics 2.1): Knuth's multiplicative hash of the row, modulo the count.
 /// For 2, 4 and 8 replicas it is exactly row mod count, and row 0 always picks replica 0.
 [[nodiscard]] EPLB_HOST_DEVICE constexpr std::uint32_t hashed_replica(std::uint32_t row,
-                                                                      std::uint32_t replica_count) {
-  return (row * 2654435769U) % replica_count;
+                                                                      ReplicaCount replicas) {
+  return replicas.divide(row * 2654435769U).remainder;
 }
 
 /// A start in [0, 2^32) for a (layer, expert): the finalizer of MurmurHash3 (A. Appleby).
@@ -50,23 +75,33 @@ struct ReplicaKey {
 /// - rows a fixed stride apart (the first of each speculative request) do not beat with the count:
 ///   the start turns by the golden ratio, the step that small multiples bring least near to itself.
 [[nodiscard]] EPLB_HOST_DEVICE constexpr std::uint32_t salted_replica(ReplicaKey key,
-                                                                      std::uint32_t replica_count) {
-  const std::uint32_t block = key.row / replica_count;
-  const std::uint32_t turn = replica_salt(key.layer, key.expert) + block * 2654435769U;
+                                                                      ReplicaCount replicas) {
+  const ReplicaCount::Division row = replicas.divide(key.row);
+  const std::uint32_t turn = replica_salt(key.layer, key.expert) + row.quotient * 2654435769U;
   const auto start =
-      static_cast<std::uint32_t>((static_cast<std::uint64_t>(turn) * replica_count) >> 32U);
-  return (key.row + key.rank + start) % replica_count;
+      static_cast<std::uint32_t>((static_cast<std::uint64_t>(turn) * replicas.count) >> 32U);
+  // A sum of three numbers below the count, modulo it.
+  std::uint32_t replica = row.remainder + start;
+  replica = replica >= replicas.count ? replica - replicas.count : replica;
+  replica += replicas.divide(key.rank).remainder;
+  return replica >= replicas.count ? replica - replicas.count : replica;
 }
 
-/// Replica in [0, max(replica_count, 1)).
+/// Replica in [0, max(count, 1)).
+[[nodiscard]] EPLB_HOST_DEVICE constexpr std::uint32_t choose_replica(ReplicaChoice choice,
+                                                                      ReplicaKey key,
+                                                                      ReplicaCount replicas) {
+  if (replicas.count <= 1U) {
+    return 0U;
+  }
+  return choice == ReplicaChoice::kHash ? hashed_replica(key.row, replicas)
+                                        : salted_replica(key, replicas);
+}
+
 [[nodiscard]] EPLB_HOST_DEVICE constexpr std::uint32_t choose_replica(ReplicaChoice choice,
                                                                       ReplicaKey key,
                                                                       std::uint32_t replica_count) {
-  if (replica_count <= 1U) {
-    return 0U;
-  }
-  return choice == ReplicaChoice::kHash ? hashed_replica(key.row, replica_count)
-                                        : salted_replica(key, replica_count);
+  return choose_replica(choice, key, ReplicaCount::of(replica_count));
 }
 
 }  // namespace eplb

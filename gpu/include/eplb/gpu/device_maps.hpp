@@ -46,9 +46,10 @@ class DeviceMaps {
   void stage(const LayerMapUpdate& update, std::span<std::int32_t> staged) const;
 
   Shape shape_;
-  std::int32_t block_width_;
+  std::int32_t replica_count_max_;
+  std::int32_t tail_width_;
   std::int32_t updated_layer_count_max_;
-  DeviceBuffer<MapEntry> blocks_;
+  DeviceBuffer<MapEntry> maps_;
   PinnedBuffer<std::int32_t> host_staged_;
   Event unpacked_;
 };

@@ -27,7 +27,6 @@ struct MapArguments {
 struct MapLaunch {
   std::int32_t ids_per_thread = 1;  ///< 1, 2 or 4: neighbours, loaded at once.
   std::int32_t block_size = 512;
-  std::int32_t block_count_max = 0;  ///< 0: one a multiprocessor.
 };
 
 /// What measured best for so many ids.

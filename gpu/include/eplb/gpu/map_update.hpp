@@ -13,17 +13,17 @@ namespace eplb::gpu {
 /// New maps of some layers, as they cross to the device. `staged` may be pinned host memory, which
 /// the kernel then reads over the link itself; all other pointers are device memory.
 ///
-/// NOTE [staged maps] A map of blocks is mostly padding: 32 KB for 256 experts with up to 33
-/// replicas, against 2 KB of what it says. So an update crosses packed, and the kernel unpacks it:
+/// NOTE [staged maps] A map is mostly padding: 20 KB for 256 experts with up to 33 replicas,
+/// against 2 KB of what it says. So an update crosses packed, and the kernel unpacks it:
 ///   staged(i) = [layer, begin_0, ..., begin_{E-1}, begin_E, slots of expert 0, of expert 1, ...]
 /// in int32, where the slots of expert e are those from begin_e up to begin_{e+1}.
 struct MapUpdateArguments {
   const std::int32_t* staged = nullptr;  ///< [updated layers, staged_width]
   std::int32_t updated_layer_count = 0;
-  MapEntry* blocks = nullptr;  ///< [layers, experts, block_width]; see LayerMapView.
+  MapEntry* maps = nullptr;  ///< [layers, map_entries]; see LayerMapView.
   std::int32_t expert_count = 0;
   std::int32_t slot_count = 0;
-  std::int32_t block_width = 0;
+  std::int32_t tail_width = 0;
 };
 
 /// int32 of one staged layer.

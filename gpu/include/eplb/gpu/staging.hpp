@@ -54,7 +54,7 @@ struct StagingArguments {
 template <typename Id>
 void stage(const StagingArguments<Id>& arguments, cudaStream_t stream);
 
-/// Every variant of the kernel, as launched for so many experts, only logical counts asked for.
-[[nodiscard]] std::vector<KernelResources> staging_resources(std::int32_t expert_count);
+/// Every variant of the kernel.
+[[nodiscard]] std::vector<KernelResources> staging_resources();
 
 }  // namespace eplb::gpu

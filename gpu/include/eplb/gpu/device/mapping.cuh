@@ -6,55 +6,64 @@
 #include <cstdint>
 
 #include "eplb/core/replica_choice.hpp"
+#include "eplb/gpu/device/copy_async.cuh"
 #include "eplb/gpu/device/load_now.cuh"
 #include "eplb/gpu/layer_mapping.hpp"
 
 namespace eplb::gpu::device {
 
-/// An expert's count and first slots, as one 16-byte load brings them.
-struct alignas(16) MapHead {
-  std::uint32_t words[kHeadEntries / 2];
-
-  /// The entries are picked out of registers: an array that is indexed at run time would go to
-  /// local memory.
-  [[nodiscard]] __device__ std::uint32_t entry(std::uint32_t index) const {
-    const std::uint32_t low = index < 2 ? words[0] : words[1];
-    const std::uint32_t high = index < 6 ? words[2] : words[3];
-    return ((index < 4 ? low : high) >> (index % 2 * 16)) & 0xFFFFU;
-  }
-
-  [[nodiscard]] __device__ std::uint32_t replica_count() const { return words[0] & 0xFFFFU; }
-};
-
-static_assert(sizeof(MapHead) == 16);
-
-/// Maps change between kernels only, so they are read through the read-only cache.
-__device__ inline MapHead load_head(const LayerMapView& map, std::int32_t expert) {
-  const auto* block = map.blocks + static_cast<std::int64_t>(expert) * map.block_width;
-  const uint4 words = __ldg(reinterpret_cast<const uint4*>(block));
-  return {words.x, words.y, words.z, words.w};
+/// A slot past an expert's head, by a second trip to memory. Maps change between kernels only, so
+/// they are read through the read-only cache.
+__device__ inline MapEntry tail_slot(const LayerMapView& map, std::int32_t expert,
+                                     std::uint32_t replica) {
+  const auto* tail = map.tails + static_cast<std::int64_t>(expert) * map.tail_width;
+  return __ldg(tail + (replica - kHeadSlots));
 }
 
-/// The slot of a replica, or -1: out of the head, or of the rest of the block by a second load.
-__device__ inline std::int32_t slot_of(const LayerMapView& map, const MapHead& head,
-                                       std::int32_t expert, std::uint32_t replica) {
-  const std::uint32_t index = 1 + replica;
-  const std::uint32_t entry =
-      index < kHeadEntries
-          ? head.entry(index)
-          : __ldg(map.blocks + static_cast<std::int64_t>(expert) * map.block_width + index);
-  return entry == kNoSlot ? -1 : static_cast<std::int32_t>(entry);
+/// An expert's head in shared memory.
+struct HeldHead {
+  const MapEntry* entries;
+
+  [[nodiscard]] __device__ ReplicaCount replicas() const {
+    const uint2 words = *reinterpret_cast<const uint2*>(entries);
+    return {words.y & 0xFFFFU, words.x};
+  }
+
+  [[nodiscard]] __device__ MapEntry slot(std::uint32_t replica) const {
+    return entries[kHeadSlotsBegin + replica];
+  }
+};
+
+/// An expert's head in registers, where the slots are picked out one by one: an array that is
+/// indexed at run time would go to local memory.
+struct LoadedHead {
+  uint4 words;
+
+  [[nodiscard]] __device__ ReplicaCount replicas() const { return {words.y & 0xFFFFU, words.x}; }
+
+  [[nodiscard]] __device__ MapEntry slot(std::uint32_t replica) const {
+    const std::uint32_t first = replica < 1 ? words.y : words.z;
+    const std::uint32_t word = replica < 3 ? first : words.w;
+    return static_cast<MapEntry>(replica % 2 == 0 ? word >> 16U : word);
+  }
+};
+
+__device__ inline LoadedHead load_head(const LayerMapView& map, std::int32_t expert) {
+  return {__ldg(reinterpret_cast<const uint4*>(map.heads) + expert)};
 }
 
 /// The slot, or -1, of the replica that a row chooses among an expert's.
-__device__ inline std::int32_t chosen_slot(const LayerMapping& mapping, const MapHead& head,
-                                           std::int32_t expert, std::uint32_t row) {
+template <typename Head>
+__device__ std::int32_t chosen_slot(const LayerMapping& mapping, const Head& head,
+                                    std::int32_t expert, std::uint32_t row) {
   const ReplicaKey key{.row = row,
                        .rank = mapping.rank,
                        .layer = mapping.layer,
                        .expert = static_cast<std::uint32_t>(expert)};
-  const std::uint32_t replica = choose_replica(mapping.choice, key, head.replica_count());
-  return slot_of(mapping.map, head, expert, replica);
+  const std::uint32_t replica = choose_replica(mapping.choice, key, head.replicas());
+  const MapEntry slot =
+      replica < kHeadSlots ? head.slot(replica) : tail_slot(mapping.map, expert, replica);
+  return slot == kNoSlot ? -1 : slot;
 }
 
 /// The expert that an id names, or -1. Compared in the id's own width: a 64-bit id must not wrap
@@ -99,46 +108,91 @@ struct BlockCounters {
   }
 };
 
-/// What a block maps and counts with; its counters are [experts][slots] in shared memory. Slots are
-/// counted where it is compiled in and asked for.
+/// Adds one for each lane that names the counter, all lanes of a warp that name the same at once.
+/// All lanes must call; -1 counts nothing.
+__device__ inline void count_in_warp(std::int32_t* totals, std::int32_t index) {
+  const unsigned peers = __match_any_sync(0xFFFFFFFFU, index);
+  const unsigned first = static_cast<unsigned>(__ffs(static_cast<int>(peers))) - 1U;
+  if (index >= 0 && threadIdx.x % 32U == first) {
+    atomicAdd(&totals[index], __popc(peers));
+  }
+}
+
+/// What a block maps and counts with, all in shared memory: heads of the experts, counters
+/// of experts, counters of slots. Slots are counted where it is compiled in and asked for.
+///
+/// NOTE [held heads] Ids, gates and the heads of all experts are asked for side by side before the
+/// first barrier, and a lookup then costs shared memory's latency. Looking up in global memory
+/// would put a second round trip to the L2 behind the ids' own, in kernels that are little more
+/// than two such trips long, or that share the L2 with others that stage.
 template <bool kCountsSlots>
-struct BlockRecorder {
-  const LayerMapping& mapping;
-  BlockCounters experts;
-  BlockCounters slots;
+class BlockRecorder {
+ public:
+  /// `shared` is 16-byte aligned and of recorder_bytes.
+  __device__ BlockRecorder(const LayerMapping& mapping, void* shared)
+      : mapping_(mapping),
+        heads_(static_cast<MapEntry*>(shared)),
+        experts_{reinterpret_cast<std::int32_t*>(heads_ + mapping.map.expert_count * kHeadEntries),
+                 mapping.map.expert_count},
+        slots_{experts_.counts + experts_.size,
+               kCountsSlots && mapping.slot_counts != nullptr ? mapping.slot_count : 0} {}
 
-  __device__ BlockRecorder(const LayerMapping& layer, std::int32_t* shared_counters)
-      : mapping(layer),
-        experts{shared_counters, layer.map.expert_count},
-        slots{shared_counters + layer.map.expert_count,
-              kCountsSlots && layer.slot_counts != nullptr ? layer.slot_count : 0} {}
-
-  /// Needs a barrier before the first count.
-  __device__ void clear() const {
-    experts.clear();
-    slots.clear();
+  /// Asks for all heads; nothing waits.
+  __device__ void load_heads() const {
+    for (std::int32_t expert = threadIdx.x; expert < mapping_.map.expert_count;
+         expert += blockDim.x) {
+      const std::int32_t first = expert * kHeadEntries;
+      copy_async<kHeadEntries * sizeof(MapEntry)>(heads_ + first, mapping_.map.heads + first);
+    }
   }
 
-  /// The slot of a row's pick of an expert, or -1; counted if the row is.
-  __device__ std::int32_t slot(const MapHead& head, std::int32_t expert, std::uint32_t row,
-                               std::uint32_t recorded_rows) const {
-    const std::int32_t slot = chosen_slot(mapping, head, expert, row);
+  /// Clears the counters and waits, all threads together, until the heads are there.
+  __device__ void start() const {
+    experts_.clear();
+    slots_.clear();
+    wait_for_copies();
+    __syncthreads();
+  }
+
+  /// The slot of a row's pick, -1 if the id names no expert; counted if the row is.
+  template <typename Id>
+  __device__ std::int32_t slot(Id id, std::uint32_t row, std::uint32_t recorded_rows) const {
+    const std::int32_t expert = expert_of(id, mapping_.map.expert_count);
+    if (expert < 0) {
+      return -1;
+    }
+    const HeldHead head{heads_ + expert * kHeadEntries};
+    const std::int32_t slot = chosen_slot(mapping_, head, expert, row);
     if (row < recorded_rows) {
-      experts.count(expert);
-      if (kCountsSlots && slot >= 0 && slot < slots.size) {
-        slots.count(slot);
+      experts_.count(expert);
+      if (kCountsSlots && slot >= 0 && slot < slots_.size) {
+        slots_.count(slot);
       }
     }
     return slot;
   }
 
-  /// Needs a barrier after the last count.
-  __device__ void add_to_totals() const {
-    experts.add_to(mapping.logical_counts);
+  /// Adds what the block has counted, after all its threads have.
+  __device__ void finish() const {
+    __syncthreads();
+    experts_.add_to(mapping_.logical_counts);
     if constexpr (kCountsSlots) {
-      slots.add_to(mapping.slot_counts);
+      slots_.add_to(mapping_.slot_counts);
     }
   }
+
+ private:
+  const LayerMapping& mapping_;
+  MapEntry* heads_;
+  BlockCounters experts_;
+  BlockCounters slots_;
 };
+
+/// Shared memory of a BlockRecorder.
+[[nodiscard]] inline std::size_t recorder_bytes(std::int32_t expert_count,
+                                                std::int32_t counter_count) {
+  return static_cast<std::size_t>(expert_count) * kHeadEntries * sizeof(MapEntry) +
+         static_cast<std::size_t>(counter_count) * sizeof(std::int32_t);
+}
 
 }  // namespace eplb::gpu::device
