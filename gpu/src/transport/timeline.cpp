@@ -102,6 +102,12 @@ void Timeline::fail_from(env::Ticket ticket) {
   state_->failed_from = std::min(state_->failed_from, ticket.value);
 }
 
+void Timeline::fail_pending() {
+  for (std::int64_t ticket = state_->passed() + 1; ticket <= state_->newest; ++ticket) {
+    state_->failed.push_back(ticket);
+  }
+}
+
 void Timeline::break_off() {
   state_->is_broken = true;
 }

@@ -47,6 +47,9 @@ class Timeline {
   /// Does so with this ticket and all later ones.
   void fail_from(env::Ticket ticket);
 
+  /// Does so with all tickets whose marks are not passed by now.
+  void fail_pending();
+
   /// Ends as failed, now, all tickets that are pending: the device has given up.
   void break_off();
 
