@@ -23,5 +23,8 @@ void test_replay(Checks& checks, const Setting& setting);
 void test_quantize(Checks& checks, const Setting& setting);
 void test_staging(Checks& checks, const Setting& setting);
 void test_staging_replay(Checks& checks, const Setting& setting);
+void test_router_score(Checks& checks, const Setting& setting);
+void test_router(Checks& checks, const Setting& setting);
+void test_router_replay(Checks& checks, const Setting& setting);
 
 }  // namespace eplb::gpu::test

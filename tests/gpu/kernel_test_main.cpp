@@ -17,11 +17,11 @@
 
 #include "eplb/gpu/error.hpp"
 #include "kernel_cases.hpp"
+#include "open_device.hpp"
 
 namespace eplb::gpu::test {
 namespace {
 
-constexpr int kSkipped = 77;
 constexpr int kUsage = 2;
 
 struct Group {
@@ -39,6 +39,9 @@ constexpr std::array kGroups{
     Group{.name = "quantize", .run = test_quantize},
     Group{.name = "staging", .run = test_staging},
     Group{.name = "staging_replay", .run = test_staging_replay},
+    Group{.name = "router_score", .run = test_router_score},
+    Group{.name = "router", .run = test_router},
+    Group{.name = "router_replay", .run = test_router_replay},
 };
 
 struct Options {
@@ -98,18 +101,10 @@ bool run(const Group& group, const Setting& setting) {
 }
 
 int run_all(const Options& options) {
-  int device_count = 0;
-  const cudaError_t status = cudaGetDeviceCount(&device_count);
-  if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver) {
-    std::printf("skipped: no device (%s)\n", cudaGetErrorString(status));
+  if (!open_device()) {
     return kSkipped;
   }
-  EPLB_CUDA(status);
-  cudaDeviceProp properties{};
-  EPLB_CUDA(cudaGetDeviceProperties(&properties, 0));
-  std::printf("%s, %d multiprocessors, seed %llu\n", properties.name,
-              properties.multiProcessorCount,
-              static_cast<unsigned long long>(options.setting.seed));
+  std::printf("seed %llu\n", static_cast<unsigned long long>(options.setting.seed));
   bool passed = true;
   int run_count = 0;
   for (const Group& group : kGroups) {

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,7 +14,9 @@
 #include "eplb/gpu/buffer.hpp"
 #include "eplb/gpu/device_maps.hpp"
 #include "eplb/gpu/stream.hpp"
+#include "framed.hpp"
 #include "kernel_cases.hpp"
+#include "mapped_layer.hpp"
 #include "reference/staging_reference.hpp"
 #include "staging_case.hpp"
 #include "workload.hpp"
@@ -23,39 +24,35 @@
 namespace eplb::gpu::test {
 namespace {
 
-constexpr std::array kRowCounts{0, 1, 7, 63, 64, 65, 127, 128, 135, 434};
+constexpr std::array kRowCounts{0, 1, 7, 63, 64, 65, 127, 128, 135, 434, 16384};
+constexpr std::int32_t kLargeRowCount = 1000;  ///< From here on the host is slow.
 constexpr std::array kHiddenSizes{256, 4096, 5120, 7168};
 constexpr std::array kTopKs{1, 6, 8};
 constexpr std::array kFormats{StagingFormat::kBf16, StagingFormat::kMxfp8, StagingFormat::kFp8,
                               StagingFormat::kNvfp4};
-constexpr std::size_t kElementsMax = std::size_t{434} * 7168;
-constexpr std::size_t kPicksMax = std::size_t{512} * 8;
-constexpr std::size_t kGuard = 64;
-constexpr std::uint8_t kPoison = 0xA5;
+constexpr std::int32_t kFilledBeyondMax = 70;
 
-struct Sizes {
-  std::int32_t expert_count;
-  std::int32_t slot_count;
-};
-
-constexpr std::array kSizes{Sizes{.expert_count = 64, .slot_count = 64},
-                            Sizes{.expert_count = 384, .slot_count = 416},
-                            Sizes{.expert_count = 896, .slot_count = 960}};
-
+/// Device memory for any of the cases of up to so many rows, so that none allocates its own.
 struct Arena {
+  explicit Arena(std::int32_t row_count_max)
+      : rows(static_cast<std::size_t>(row_count_max + kFilledBeyondMax)) {}
+
+  std::size_t rows;
+  std::size_t elements = rows * 7168;
+  std::size_t picks = rows * 8;
   Stream stream;
-  DeviceBuffer<std::uint16_t> activations{kElementsMax};
-  DeviceBuffer<std::uint8_t> staged{2 * kElementsMax + kGuard};
-  DeviceBuffer<std::uint8_t> scales{kElementsMax / 16 + kGuard};
-  DeviceBuffer<std::int64_t> logical_ids{kPicksMax};
-  DeviceBuffer<float> router_weights{kPicksMax};
-  DeviceBuffer<std::int64_t> slot_ids{kPicksMax + kGuard};
-  DeviceBuffer<float> staged_weights{kPicksMax + kGuard};
+  DeviceBuffer<std::uint16_t> activations{elements};
+  DeviceBuffer<std::uint8_t> staged{2 * elements + kGuard};
+  DeviceBuffer<std::uint8_t> scales{elements / 16 + kGuard};
+  DeviceBuffer<std::int64_t> logical_ids{picks};
+  DeviceBuffer<float> router_weights{picks};
+  DeviceBuffer<std::int64_t> slot_ids{picks + kGuard};
+  DeviceBuffer<float> staged_weights{picks + kGuard};
   DeviceBuffer<std::int32_t> logical_counts{1024};
   DeviceBuffer<std::int32_t> slot_counts{2048};
   DeviceBuffer<std::int32_t> record_gate{1};
   DeviceBuffer<std::int32_t> unpadded_row_count{1};
-  DeviceBuffer<std::uint8_t> is_padding{512};
+  DeviceBuffer<std::uint8_t> is_padding{rows};
 };
 
 template <typename Id>
@@ -65,21 +62,6 @@ void put_ids(const Arena& arena, const std::vector<std::int64_t>& values) {
   EPLB_CUDA(cudaMemcpyAsync(arena.logical_ids.data(), ids.data(), ids.size() * sizeof(Id),
                             cudaMemcpyHostToDevice, arena.stream.get()));
   arena.stream.synchronize();
-}
-
-/// The buffer's head must hold `expected` and then poison.
-template <typename T>
-void expect_framed(Checks& checks, const Arena& arena, const DeviceBuffer<T>& buffer,
-                   const std::vector<T>& expected, const std::string& what) {
-  std::vector<T> frame = expected;
-  T poison{};
-  std::memset(&poison, kPoison, sizeof(T));
-  frame.resize(expected.size() + kGuard, poison);
-  std::vector<T> actual(frame.size());
-  EPLB_CUDA(cudaMemcpyAsync(actual.data(), buffer.data(), actual.size() * sizeof(T),
-                            cudaMemcpyDeviceToHost, arena.stream.get()));
-  arena.stream.synchronize();
-  checks.expect_equal<T>(actual, frame, what);
 }
 
 void poison(const Arena& arena) {
@@ -123,30 +105,13 @@ void compare(Checks& checks, const Arena& arena, StagingArguments<Id> arguments,
   RoutingOutcome expected = expected_routing(routing);
   expected.logical_counts.resize(896, 0);
   expected.slot_counts.resize(960, 0);
-  expect_framed(checks, arena, arena.staged, staged.staged, what + " bytes");
-  expect_framed(checks, arena, arena.scales, staged.scales, what + " scales");
-  expect_framed(checks, arena, arena.slot_ids, expected.slot_ids, what + " slots");
-  expect_framed(checks, arena, arena.staged_weights, expected.weights, what + " weights");
-  expect_framed(checks, arena, arena.logical_counts, expected.logical_counts, what + " counts");
-  expect_framed(checks, arena, arena.slot_counts, expected.slot_counts, what + " slot counts");
+  expect_framed(checks, arena.staged, staged.staged, what + " bytes", stream);
+  expect_framed(checks, arena.scales, staged.scales, what + " scales", stream);
+  expect_framed(checks, arena.slot_ids, expected.slot_ids, what + " slots", stream);
+  expect_framed(checks, arena.staged_weights, expected.weights, what + " weights", stream);
+  expect_framed(checks, arena.logical_counts, expected.logical_counts, what + " counts", stream);
+  expect_framed(checks, arena.slot_counts, expected.slot_counts, what + " slot counts", stream);
 }
-
-/// A layer's map on the host and on the device.
-struct MappedLayer {
-  MappedLayer(Sizes layer_sizes, cudaStream_t stream, Draw& draw)
-      : sizes(layer_sizes),
-        shape(shape_of(sizes.expert_count, sizes.slot_count)),
-        map(draw_map(shape, draw)),
-        device_maps({.shape = shape}, stream) {
-    const LayerMapUpdate update{.layer = LayerId{0}, .map = &map};
-    device_maps.update({&update, 1}, stream);
-  }
-
-  Sizes sizes;
-  Shape shape;
-  LayerMap map;
-  DeviceMaps device_maps;
-};
 
 template <typename Id>
 void compare_drawn(Checks& checks, const Arena& arena, const MappedLayer& layer, PickOptions pick,
@@ -182,46 +147,91 @@ StagingArguments<Id> common_arguments(const Arena& arena) {
   return arguments;
 }
 
+/// One filling's activations in all formats, each with the given of the routings: all of them, or
+/// the next one in turn.
+class Round {
+ public:
+  Round(Checks& checks, const Arena& arena, Draw& draw)
+      : checks_(checks), arena_(arena), draw_(draw) {
+    layers_.reserve(kLayerSizes.size());
+    for (const LayerSizes sizes : kLayerSizes) {
+      layers_.push_back(std::make_unique<MappedLayer>(sizes, arena.stream.get(), draw));
+      for (const std::int32_t top_k : kTopKs) {
+        routings_.push_back({.layer = layers_.back().get(), .top_k = top_k});
+      }
+    }
+  }
+
+  void run(std::int32_t row_count, std::int32_t hidden_size, Filling filling, bool is_thorough) {
+    const auto size = static_cast<std::size_t>(row_count) * static_cast<std::size_t>(hidden_size);
+    const std::vector<std::uint16_t> activations = drawn_activations(size, filling, draw_);
+    arena_.activations.upload(activations, arena_.stream.get());
+    for (const StagingFormat format : kFormats) {
+      const Rows rows{.format = format, .row_count = row_count, .hidden_size = hidden_size};
+      const StagedBytes staged = staging_reference(format, activations);
+      for (std::size_t left = is_thorough ? routings_.size() : 1; left > 0; --left) {
+        compare_next(rows, staged);
+      }
+    }
+  }
+
+ private:
+  struct Routing {
+    const MappedLayer* layer;
+    std::int32_t top_k;
+  };
+
+  struct Rows {
+    StagingFormat format;
+    std::int32_t row_count;
+    std::int32_t hidden_size;
+  };
+
+  void compare_next(const Rows& rows, const StagedBytes& staged) {
+    const Routing& routing = routings_[next_];
+    next_ = (next_ + 1) % routings_.size();
+    if (draw_.chance(0.5)) {
+      compare_as<std::int32_t>(rows, routing, staged);
+    } else {
+      compare_as<std::int64_t>(rows, routing, staged);
+    }
+  }
+
+  template <typename Id>
+  void compare_as(const Rows& rows, const Routing& routing, const StagedBytes& staged) {
+    auto arguments = common_arguments<Id>(arena_);
+    arguments.format = rows.format;
+    arguments.row_count = rows.row_count;
+    arguments.hidden_size = rows.hidden_size;
+    const PickOptions pick{.row_count = rows.row_count, .top_k = routing.top_k};
+    compare_drawn(checks_, arena_, *routing.layer, pick, arguments, staged, draw_);
+  }
+
+  Checks& checks_;
+  const Arena& arena_;
+  Draw& draw_;
+  std::vector<std::unique_ptr<MappedLayer>> layers_;
+  std::vector<Routing> routings_;
+  std::size_t next_ = 0;
+};
+
 }  // namespace
 
 void test_staging(Checks& checks, const Setting& setting) {
   Draw draw(setting.seed);
-  const Arena arena;
-  std::vector<std::unique_ptr<MappedLayer>> layers;
-  layers.reserve(kSizes.size());
-  for (const Sizes sizes : kSizes) {
-    layers.push_back(std::make_unique<MappedLayer>(sizes, arena.stream.get(), draw));
-  }
-  auto narrow = common_arguments<std::int32_t>(arena);
-  auto wide = common_arguments<std::int64_t>(arena);
-  const auto run = [&](std::span<const std::uint16_t> activations, std::int32_t row_count) {
-    arena.activations.upload(activations, arena.stream.get());
-    for (const StagingFormat format : kFormats) {
-      narrow.format = wide.format = format;
-      const StagedBytes staged = staging_reference(format, activations);
-      for (const std::int32_t top_k : kTopKs) {
-        for (const auto& layer : layers) {
-          const PickOptions pick{.row_count = row_count, .top_k = top_k};
-          if (draw.chance(0.5)) {
-            compare_drawn(checks, arena, *layer, pick, narrow, staged, draw);
-          } else {
-            compare_drawn(checks, arena, *layer, pick, wide, staged, draw);
-          }
-        }
-      }
-    }
-  };
+  const Arena arena(std::min(setting.row_count_max, kRowCounts.back()));
+  Round round(checks, arena, draw);
   for (const std::int32_t row_count : kRowCounts) {
     if (row_count > setting.row_count_max) {
       continue;
     }
+    const bool is_large = row_count >= kLargeRowCount;
     for (const std::int32_t hidden_size : kHiddenSizes) {
-      narrow.row_count = wide.row_count = row_count;
-      narrow.hidden_size = wide.hidden_size = hidden_size;
       for (const Filling filling : kFillings) {
-        const auto size =
-            static_cast<std::size_t>(row_count) * static_cast<std::size_t>(hidden_size);
-        run(drawn_activations(size, filling, draw), row_count);
+        // Activations do not know of routings: with the first filling every routing has its turn.
+        if (!is_large || filling == Filling::kRandom || filling == Filling::kAnyBits) {
+          round.run(row_count, hidden_size, filling, !is_large && filling == Filling::kRandom);
+        }
       }
     }
   }

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,15 +16,16 @@
 #include "eplb/gpu/error.hpp"
 #include "eplb/gpu/map_and_record.hpp"
 #include "eplb/gpu/map_update.hpp"
+#include "eplb/gpu/router.hpp"
 #include "eplb/gpu/staging.hpp"
 #include "eplb/gpu/step.hpp"
+#include "open_device.hpp"
 #include "report.hpp"
 
 namespace eplb::gpu::bench {
 namespace {
 
 constexpr int kUsage = 2;
-constexpr int kSkipped = 77;
 
 struct Options {
   std::string json_path;
@@ -47,16 +49,11 @@ Options parse(std::span<char*> arguments) {
 }
 
 int run(const Options& options) {
-  int device_count = 0;
-  const cudaError_t status = cudaGetDeviceCount(&device_count);
-  if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver) {
-    std::printf("skipped: no device (%s)\n", cudaGetErrorString(status));
-    return kSkipped;
+  const std::optional<cudaDeviceProp> device = test::open_device();
+  if (!device) {
+    return test::kSkipped;
   }
-  EPLB_CUDA(status);
-  cudaDeviceProp properties{};
-  EPLB_CUDA(cudaGetDeviceProperties(&properties, 0));
-  std::printf("%s, %d multiprocessors\n\n", properties.name, properties.multiProcessorCount);
+  std::printf("\n");
 
   Report report;
   report.add({.name = "nothing", .variant = "", .timing = time_launches(launch_nothing)});
@@ -64,6 +61,7 @@ int run(const Options& options) {
   bench_step(report);
   bench_map_update(report);
   bench_staging(report);
+  bench_router(report);
   if (options.is_sweep) {
     bench_map_launches(report);
   }
@@ -73,10 +71,13 @@ int run(const Options& options) {
   for (const KernelResources& resources : staging_resources()) {
     report.add(resources);
   }
+  for (const KernelResources& resources : router_resources()) {
+    report.add(resources);
+  }
   report.add(finish_pass_resources());
   report.add(unpack_maps_resources());
   if (!options.json_path.empty()) {
-    report.write_json(options.json_path, properties.name);
+    report.write_json(options.json_path, device->name);
   }
   return EXIT_SUCCESS;
 }

@@ -37,5 +37,6 @@ void bench_map_launches(Report& report);  ///< The launches that default_map_lau
 void bench_step(Report& report);
 void bench_map_update(Report& report);
 void bench_staging(Report& report);
+void bench_router(Report& report);
 
 }  // namespace eplb::gpu::bench

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "parallel.hpp"
+
 namespace eplb::gpu::test {
 namespace {
 
@@ -38,49 +40,57 @@ float amax_of(Group group, float floor) {
   return amax;
 }
 
-template <typename T>
-void append(std::vector<std::uint8_t>& bytes, T value) {
-  std::array<std::uint8_t, sizeof(T)> parts{};
-  std::memcpy(parts.data(), &value, sizeof(T));
-  bytes.insert(bytes.end(), parts.begin(), parts.end());
+using Bytes = std::span<std::uint8_t>;
+
+void stage_bf16(Group group, Bytes staged, Bytes /*scales*/) {
+  std::memcpy(staged.data(), group.data(), staged.size());
 }
 
-void stage_mxfp8(Group group, StagedBytes& out) {
+void stage_mxfp8(Group group, Bytes staged, Bytes scales) {
   const auto bits = std::bit_cast<std::uint32_t>(amax_of(group, 1e-4F) / 448.0F);
   const std::uint32_t rounded_up = ((bits >> 23U) & 0xFFU) + ((bits & 0x7FFFFFU) != 0 ? 1U : 0U);
   const auto exponent = static_cast<std::uint8_t>(std::clamp(rounded_up, 1U, 254U));
-  out.scales.push_back(exponent);
-  for (const std::uint16_t value : group) {
-    out.staged.push_back(to_e4m3(std::ldexp(from_bf16(value), 127 - exponent)));
-  }
+  scales[0] = exponent;
+  std::ranges::transform(group, staged.begin(), [&](std::uint16_t value) {
+    return to_e4m3(std::ldexp(from_bf16(value), 127 - exponent));
+  });
 }
 
-void stage_fp8(Group group, StagedBytes& out) {
+void stage_fp8(Group group, Bytes staged, Bytes scales) {
   const float scale = amax_of(group, 1e-10F) / 448.0F;
-  append(out.scales, scale);
-  for (const std::uint16_t value : group) {
-    out.staged.push_back(to_e4m3(from_bf16(value) / scale));
-  }
+  std::memcpy(scales.data(), &scale, sizeof(scale));
+  std::ranges::transform(group, staged.begin(),
+                         [&](std::uint16_t value) { return to_e4m3(from_bf16(value) / scale); });
 }
 
-void stage_nvfp4(Group group, StagedBytes& out) {
+void stage_nvfp4(Group group, Bytes staged, Bytes scales) {
   const std::uint8_t code = to_e4m3(std::fmax(amax_of(group, 0.0F) / 6.0F, 0x1p-9F));
   const auto scale = static_cast<float>(e4m3_value(code));
-  out.scales.push_back(code);
-  for (std::size_t index = 0; index < group.size(); index += 2) {
-    const unsigned low = to_e2m1(from_bf16(group[index]) / scale);
-    const unsigned high = to_e2m1(from_bf16(group[index + 1]) / scale);
-    out.staged.push_back(static_cast<std::uint8_t>(low | high << 4U));
+  scales[0] = code;
+  for (std::size_t index = 0; index < staged.size(); ++index) {
+    const unsigned low = to_e2m1(from_bf16(group[2 * index]) / scale);
+    const unsigned high = to_e2m1(from_bf16(group[2 * index + 1]) / scale);
+    staged[index] = static_cast<std::uint8_t>(low | high << 4U);
   }
 }
 
 template <typename StageGroup>
-StagedBytes by_groups(std::span<const std::uint16_t> activations, std::size_t group_size,
-                      const StageGroup& stage_group) {
-  StagedBytes out;
-  for (std::size_t first = 0; first < activations.size(); first += group_size) {
-    stage_group(activations.subspan(first, group_size), out);
-  }
+StagedBytes by_groups(StagingFormat format, std::span<const std::uint16_t> activations,
+                      std::size_t group_size, const StageGroup& stage_group) {
+  const auto bytes_of = [](std::int64_t bytes) { return static_cast<std::size_t>(bytes); };
+  const auto group_elements = static_cast<std::int64_t>(group_size);
+  const std::size_t staged_size = bytes_of(staged_bytes(format, group_elements));
+  const std::size_t scales_size = bytes_of(scale_bytes(format, group_elements));
+  const std::size_t group_count = activations.size() / group_size;
+  StagedBytes out{.staged = std::vector<std::uint8_t>(group_count * staged_size),
+                  .scales = std::vector<std::uint8_t>(group_count * scales_size)};
+  for_ranges(group_count, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t group = begin; group < end; ++group) {
+      stage_group(activations.subspan(group * group_size, group_size),
+                  Bytes(out.staged).subspan(group * staged_size, staged_size),
+                  Bytes(out.scales).subspan(group * scales_size, scales_size));
+    }
+  });
   return out;
 }
 
@@ -127,19 +137,15 @@ std::uint8_t to_e2m1(float value) {
 StagedBytes staging_reference(StagingFormat format, std::span<const std::uint16_t> activations) {
   switch (format) {
     case StagingFormat::kMxfp8:
-      return by_groups(activations, 32, stage_mxfp8);
+      return by_groups(format, activations, 32, stage_mxfp8);
     case StagingFormat::kFp8:
-      return by_groups(activations, 128, stage_fp8);
+      return by_groups(format, activations, 128, stage_fp8);
     case StagingFormat::kNvfp4:
-      return by_groups(activations, 16, stage_nvfp4);
+      return by_groups(format, activations, 16, stage_nvfp4);
     case StagingFormat::kBf16:
       break;
   }
-  StagedBytes out;
-  for (const std::uint16_t bits : activations) {
-    append(out.staged, bits);
-  }
-  return out;
+  return by_groups(format, activations, 128, stage_bf16);
 }
 
 }  // namespace eplb::gpu::test
