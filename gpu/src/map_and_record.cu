@@ -208,9 +208,8 @@ void map_and_record(const MapArguments<Id>& arguments, const MapLaunch& launch,
   const std::int64_t id_count = static_cast<std::int64_t>(arguments.row_count) * arguments.top_k;
   const auto block_count = static_cast<unsigned>((id_count + ids_per_block - 1) / ids_per_block);
   const MapKernel<Id> kernel = kernel_of<Id>(counts_slots, launch.ids_per_thread);
-  kernel<<<block_count, static_cast<unsigned>(launch.block_size),
-           device::recorder_bytes(mapping.map.expert_count, mapping.counter_count()), stream>>>(
-      arguments, is_aligned);
+  kernel<<<block_count, static_cast<unsigned>(launch.block_size), device::recorder_bytes(mapping),
+           stream>>>(arguments, is_aligned);
   EPLB_CUDA(cudaGetLastError());
 }
 

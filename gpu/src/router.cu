@@ -24,11 +24,6 @@ constexpr int kBlockSizeMax = kWarpsMax<kVectors>* static_cast<int>(device::kWar
 template <int kVectors>
 constexpr int kBlocksPerMultiprocessor = kVectors <= 4 ? 2 : 1;
 
-std::size_t shared_bytes(const LayerMapping& mapping) {
-  return static_cast<std::size_t>(mapping.map.expert_count) * sizeof(device::MapHead) +
-         static_cast<std::size_t>(mapping.counter_count()) * sizeof(std::int32_t);
-}
-
 /// A row as it is loaded: whether it is padding, and a lane's logits.
 template <int kVectors>
 struct LoadedRow {
@@ -117,11 +112,8 @@ __global__ void __launch_bounds__(kBlockSizeMax<kVectors>, kBlocksPerMultiproces
                  bool is_bias_aligned) {
   extern __shared__ uint4 shared_memory[];
   const LayerMapping& mapping = arguments.mapping;
-  const bool maps = mapping.map.blocks != nullptr;
-  auto* shared_heads = reinterpret_cast<device::MapHead*>(shared_memory);
-  const device::BlockRecorder<true> recorder(
-      mapping, reinterpret_cast<std::int32_t*>(shared_heads + mapping.map.expert_count));
-
+  const bool maps = mapping.map.heads != nullptr;
+  const device::BlockRecorder<true> recorder(mapping, shared_memory);
   const std::uint32_t lane = threadIdx.x % device::kWarpLanes;
   const std::uint32_t stride = gridDim.x * (blockDim.x / device::kWarpLanes);
   const auto row_end =
@@ -129,14 +121,10 @@ __global__ void __launch_bounds__(kBlockSizeMax<kVectors>, kBlocksPerMultiproces
   std::uint32_t row = (blockIdx.x * blockDim.x + threadIdx.x) / device::kWarpLanes;
   const device::LaneExperts experts(arguments.rule, lane);
   const std::uint32_t recorded_rows = device::recorded_row_count(mapping);
+  recorder.load_heads();
   LoadedRow<kVectors> loaded;
   load_row(arguments, row, experts, is_aligned, loaded);
-#pragma unroll 4
-  for (std::int32_t expert = threadIdx.x; expert < mapping.map.expert_count; expert += blockDim.x) {
-    shared_heads[expert] = device::load_head(mapping.map, expert);
-  }
-  recorder.clear();
-  __syncthreads();
+  recorder.start();
 
   while (row < row_end) {
     Pick pick;
@@ -147,7 +135,7 @@ __global__ void __launch_bounds__(kBlockSizeMax<kVectors>, kBlocksPerMultiproces
     if (lane < top_k) {
       std::int32_t slot = pick.expert;
       if (maps && slot >= 0) {
-        slot = recorder.slot(shared_heads[pick.expert], pick.expert, row, recorded_rows);
+        slot = recorder.slot(pick.expert, row, recorded_rows);
       }
       store_pick(arguments, row * top_k + lane, pick, slot);
     }
@@ -155,11 +143,9 @@ __global__ void __launch_bounds__(kBlockSizeMax<kVectors>, kBlocksPerMultiproces
     load_row(arguments, row, experts, is_aligned, loaded);
   }
 
-  if (!maps || recorded_rows == 0) {
-    return;  // The same in every thread: all read the same gate.
+  if (maps && recorded_rows != 0) {  // The same in every thread: all read the same gate.
+    recorder.finish();
   }
-  __syncthreads();
-  recorder.add_to_totals();
 }
 
 template <typename Logit, typename Id>
@@ -231,7 +217,7 @@ void validate(const RouterArguments<Logit, Id>& arguments) {
   const std::int64_t rows = std::max(arguments.row_count, arguments.filled_row_count);
   require(arguments.row_count >= 0, "rows out of range");
   require(rows * arguments.rule.top_k < (1LL << 30), "too many ids");
-  if (arguments.mapping.map.blocks != nullptr && rows > 0) {
+  if (arguments.mapping.map.heads != nullptr && rows > 0) {
     require_legal(arguments.mapping, "route");
     require(arguments.mapping.map.expert_count == arguments.rule.expert_count,
             "the map is of another number of experts");
@@ -258,7 +244,7 @@ void add_resources(std::vector<KernelResources>& resources, int vectors) {
           std::to_string(expert_count) + ">",
       reinterpret_cast<const void*>(variant.kernel),
       {.thread_count = variant.warps_max * static_cast<int>(device::kWarpLanes),
-       .dynamic_shared_bytes = shared_bytes(mapping)}));
+       .dynamic_shared_bytes = device::recorder_bytes(mapping)}));
 }
 
 }  // namespace
@@ -273,7 +259,7 @@ void route(const RouterArguments<Logit, Id>& arguments, cudaStream_t stream) {
     return;
   }
   RouterArguments<Logit, Id> launched = arguments;
-  if (launched.mapping.map.blocks == nullptr) {
+  if (launched.mapping.map.heads == nullptr) {
     launched.mapping = LayerMapping{};
   }
   const RouterRule& rule = arguments.rule;
@@ -283,7 +269,7 @@ void route(const RouterArguments<Logit, Id>& arguments, cudaStream_t stream) {
   const int blocks =
       std::min(div_ceil(rows, warps), processors * variant.blocks_per_multiprocessor);
   variant.kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(warps) * device::kWarpLanes,
-                   shared_bytes(launched.mapping), stream>>>(
+                   device::recorder_bytes(launched.mapping), stream>>>(
       launched, are_fours_aligned(rule, arguments.logits),
       are_fours_aligned(rule, arguments.choice_bias));
   EPLB_CUDA(cudaGetLastError());

@@ -11,6 +11,7 @@
 #include "report.hpp"
 #include "staging_yardsticks.hpp"
 #include "workload.hpp"
+#include "yardsticks.hpp"
 
 namespace eplb::gpu::bench {
 namespace {
@@ -28,6 +29,9 @@ constexpr double kCopyBytesPerUs = 4.3e6;
 constexpr std::array kFormats{StagingFormat::kBf16, StagingFormat::kMxfp8, StagingFormat::kFp8,
                               StagingFormat::kNvfp4};
 constexpr std::array kFormatNames{"bf16", "mxfp8", "fp8", "nvfp4"};
+
+/// Who maps where nothing is fused.
+enum class Mapping : std::uint8_t { kOurs, kPublished };
 
 /// Rows of one layer, in the L2 where the kernel before has just put them.
 class StagedLayer {
@@ -101,7 +105,7 @@ class StagedLayer {
   }
 
   /// Mask, map and stage, a launch each.
-  void run_separately(StagingFormat format, cudaStream_t stream) const {
+  void run_separately(StagingFormat format, Mapping mapping_by, cudaStream_t stream) const {
     mask_ids(logical_ids_.data(), is_padding_.data(), masked_ids_.data(), row_count_, kTopK,
              stream);
     MapArguments<std::int64_t> masked;
@@ -110,7 +114,11 @@ class StagedLayer {
     masked.row_count = row_count_;
     masked.top_k = kTopK;
     masked.mapping = mapping();
-    map_and_record<std::int64_t>(masked, stream);
+    if (mapping_by == Mapping::kOurs) {
+      map_and_record<std::int64_t>(masked, stream);
+    } else {
+      map_with_global_atomics<std::int64_t>(masked, stream);
+    }
     StagingArguments<std::int64_t> staging = alone(format);
     staging.logical_ids = mapped_ids_.data();
     stage<std::int64_t>(staging, stream);
@@ -176,13 +184,19 @@ void time_format(Report& report, const StagedLayer& layer, std::size_t format_in
   const double fused_us =
       add("stage fused",
           time_launches([&](cudaStream_t stream) { stage<std::int64_t>(fused, stream); }));
-  const double separate_us =
-      add("mask, map, stage",
-          time_launches([&](cudaStream_t stream) { layer.run_separately(format, stream); }));
+  const double separate_us = add("mask, map, stage", time_launches([&](cudaStream_t stream) {
+                                   layer.run_separately(format, Mapping::kOurs, stream);
+                                 }));
+  const double published_us =
+      add("mask, published map, stage", time_launches([&](cudaStream_t stream) {
+            layer.run_separately(format, Mapping::kPublished, stream);
+          }));
   const double floor_us = bytes / kCopyBytesPerUs + nothing_us;
   std::printf(
-      "  fused - alone %+.3f us, separate / fused %.2f, floor %.3f us, fused / floor %.2f\n",
-      fused_us - alone_us, separate_us / fused_us, floor_us, fused_us / floor_us);
+      "  fused - alone %+.3f us, separate / fused %.2f, published / fused %.2f, floor %.3f us, "
+      "fused / floor %.2f\n",
+      fused_us - alone_us, separate_us / fused_us, published_us / fused_us, floor_us,
+      fused_us / floor_us);
 }
 
 }  // namespace

@@ -11,8 +11,8 @@ unsigned blocks_for(std::int64_t thread_count) {
   return static_cast<unsigned>((thread_count + kBlockSize - 1) / kBlockSize);
 }
 
-__global__ void global_atomics_kernel(
-    const __grid_constant__ MapArguments<std::int32_t> arguments) {
+template <typename Id>
+__global__ void global_atomics_kernel(const __grid_constant__ MapArguments<Id> arguments) {
   const auto top_k = static_cast<std::uint32_t>(arguments.top_k);
   const std::uint32_t pick = blockIdx.x * kBlockSize + threadIdx.x;
   if (pick >= static_cast<std::uint32_t>(arguments.row_count) * top_k) {
@@ -46,11 +46,15 @@ __global__ void copy_kernel(const int4* from, int4* to, std::int64_t count) {
 
 }  // namespace
 
-void map_with_global_atomics(const MapArguments<std::int32_t>& arguments, cudaStream_t stream) {
+template <typename Id>
+void map_with_global_atomics(const MapArguments<Id>& arguments, cudaStream_t stream) {
   const auto id_count = static_cast<std::int64_t>(arguments.row_count) * arguments.top_k;
-  global_atomics_kernel<<<blocks_for(id_count), kBlockSize, 0, stream>>>(arguments);
+  global_atomics_kernel<Id><<<blocks_for(id_count), kBlockSize, 0, stream>>>(arguments);
   EPLB_CUDA(cudaGetLastError());
 }
+
+template void map_with_global_atomics(const MapArguments<std::int32_t>&, cudaStream_t);
+template void map_with_global_atomics(const MapArguments<std::int64_t>&, cudaStream_t);
 
 void copy_ids(const std::int32_t* from, std::int32_t* to, std::int64_t count, cudaStream_t stream) {
   const std::int64_t vector_count = count / 4;

@@ -11,8 +11,9 @@ namespace eplb::gpu::bench {
 // What a figure of ours is held against, in the same harness and the same run.
 
 /// The published design: a thread a pick, a lookup in global memory and one global atomic for each
-/// count. int32 ids; prefix and record gate as ours, no row mask.
-void map_with_global_atomics(const MapArguments<std::int32_t>& arguments, cudaStream_t stream);
+/// count. Prefix and record gate as ours, no row mask.
+template <typename Id>
+void map_with_global_atomics(const MapArguments<Id>& arguments, cudaStream_t stream);
 
 /// Ids read and written once, nothing between: the bytes of map_and_record without its work.
 void copy_ids(const std::int32_t* from, std::int32_t* to, std::int64_t count, cudaStream_t stream);

@@ -71,9 +71,12 @@ RouterCase drawn_router_case(const RouterRule& rule, std::int32_t row_count, Log
   for (std::int32_t row = 0; row < row_count; ++row) {
     const bool is_all_nan = filling == LogitFilling::kNan && draw.chance(0.05);
     for (std::size_t expert = 0; expert < expert_count; ++expert) {
-      const float logit = is_all_nan ? kNan : drawn_logit(filling, draw);
-      router.logits.push_back(is_bf16 ? truncated_to_bf16(logit) : logit);
+      router.logits.push_back(is_all_nan ? kNan : drawn_logit(filling, draw));
     }
+  }
+  // Not as a choice a value: of `is_bf16 ? truncated : whole`, g++ 12.2 -O1 makes `whole`.
+  if (is_bf16) {
+    std::ranges::transform(router.logits, router.logits.begin(), truncated_to_bf16);
   }
   if (draw.chance(0.5)) {
     router.choice_bias.resize(expert_count);

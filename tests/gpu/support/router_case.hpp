@@ -46,4 +46,9 @@ struct RouterSizes {
 template <typename Logit>
 [[nodiscard]] std::vector<Logit> as_logits(const std::vector<float>& values);
 
+template <>
+[[nodiscard]] std::vector<float> as_logits<float>(const std::vector<float>& values);
+template <>
+[[nodiscard]] std::vector<std::uint16_t> as_logits<std::uint16_t>(const std::vector<float>& values);
+
 }  // namespace eplb::gpu::test

@@ -195,4 +195,8 @@ class BlockRecorder {
          static_cast<std::size_t>(counter_count) * sizeof(std::int32_t);
 }
 
+[[nodiscard]] inline std::size_t recorder_bytes(const LayerMapping& mapping) {
+  return recorder_bytes(mapping.map.expert_count, mapping.counter_count());
+}
+
 }  // namespace eplb::gpu::device
