@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -141,6 +141,8 @@ struct ChildStart {
   }
   if (start.stdout_descriptor >= 0) {
     ::dup2(start.stdout_descriptor, STDOUT_FILENO);
+  }
+  if (start.stderr_descriptor >= 0) {
     ::dup2(start.stderr_descriptor, STDERR_FILENO);
   }
   ::pthread_sigmask(SIG_SETMASK, start.mask, nullptr);
@@ -174,14 +176,15 @@ class Launch {
   Result<void> start(std::int32_t process) {
     Child child;
     std::array<Descriptor, 2> written;
-    if (options_.name_lines) {
-      for (std::size_t output = 0; output < written.size(); ++output) {
+    const std::array<std::FILE*, 2> targets{options_.output, options_.errors};
+    for (std::size_t output = 0; output < written.size(); ++output) {
+      if (targets[output] != nullptr) {
         Result<Pipe> pipe = make_pipe();
         if (!pipe) {
           return tl::unexpected(pipe.error());
         }
         child.outputs[output] = std::move(pipe->read_end);
-        child.lines[output] = LineNamer(process, output == 0 ? stdout : stderr);
+        child.lines[output] = LineNamer(process, targets[output]);
         written[output] = std::move(pipe->write_end);
       }
     }
@@ -259,7 +262,8 @@ class Launch {
         }
       }
     }
-    ::poll(waiting.data(), waiting.size(), deadline_ ? deadline_->left_ms() : -1);
+    constexpr std::int64_t kLookMs = 1'000;  // Should the system not tell when a child ends.
+    ::poll(waiting.data(), waiting.size(), deadline_ ? deadline_->left_ms(kLookMs) : kLookMs);
   }
 
   static void pass_output(Child& child) {

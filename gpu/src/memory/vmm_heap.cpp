@@ -80,12 +80,13 @@ struct VmmHeap::State {
 
   [[nodiscard]] Result<VmmHandle> allocate(std::size_t bytes, HandleKind of_kind) const {
     const CUmemAllocationProp properties = properties_of(group.device, of_kind);
+    std::size_t free_bytes = 0;
+    std::size_t total_bytes = 0;
+    EPLB_CUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
     CUmemGenericAllocationHandle handle = 0;
-    const CUresult code = driver.mem_create(&handle, bytes, &properties, 0);
+    const CUresult code = bytes > free_bytes ? CUDA_ERROR_OUT_OF_MEMORY
+                                             : driver.mem_create(&handle, bytes, &properties, 0);
     if (code == CUDA_ERROR_OUT_OF_MEMORY) {
-      std::size_t free_bytes = 0;
-      std::size_t total_bytes = 0;
-      static_cast<void>(cudaMemGetInfo(&free_bytes, &total_bytes));
       return fail(ErrorCode::kResourceExhausted, "the landing pool needs " + std::to_string(bytes) +
                                                      " bytes of the device, and " +
                                                      std::to_string(free_bytes) + " are free");

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,7 +15,10 @@ struct LaunchOptions {
   std::vector<std::string> command;  ///< The program, sought in PATH, and its arguments.
   /// On top of this process' own environment.
   std::vector<std::pair<std::string, std::string>> environment = {};
-  bool name_lines = true;         ///< Output passes through by lines, each after `[process] `.
+  /// Their output passes through by lines, each after `[process] `; where these are null it is left
+  /// as it is and goes where this process' own goes.
+  std::FILE* output = stdout;
+  std::FILE* errors = stderr;
   std::int64_t grace_ms = 5'000;  ///< For the others to end by themselves once one has failed.
 };
 
