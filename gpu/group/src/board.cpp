@@ -258,6 +258,15 @@ std::optional<Failure> Board::proposal() const {
   return failure_in(header().proposal);
 }
 
+void Board::come_to_step(RankId rank, std::int64_t step) {
+  rank_record(rank).step.store(step, std::memory_order_release);
+  announce();
+}
+
+std::int64_t Board::step_of(RankId rank) const {
+  return rank_record(rank).step.load(std::memory_order_acquire);
+}
+
 void Board::leave(RankId rank) {
   rank_record(rank).left.store(1, std::memory_order_release);
   announce();

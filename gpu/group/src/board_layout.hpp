@@ -28,6 +28,7 @@ struct alignas(kCacheLineBytes) RankRecord {
   std::array<Word, 2> retired;         ///< By the rearrangement's lowest bit, packed.
   /// By kind: it takes no sum below this index any more.
   std::array<std::atomic<std::int64_t>, kSumKindCount> sums_taken_below;
+  std::atomic<std::int64_t> step;  ///< That it has come to; see StepBarrier.
   std::atomic<std::uint32_t> left;
 };
 

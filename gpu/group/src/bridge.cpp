@@ -108,6 +108,13 @@ void Bridge::send_news_of(RankId rank, Carried& carried) {
   for (const env::SumKey::Kind kind : kKinds) {
     send_sums_of(rank, kind, carried);
   }
+  if (const std::int64_t step = board_.step_of(rank);
+      std::exchange(carried.step, step) != step) {
+    ByteWriter writer;
+    writer.put(rank.value);
+    writer.put(step);
+    send_to_all(FrameKind::kStep, writer.bytes());
+  }
   ByteWriter name;
   name.put(rank.value);
   if (std::exchange(carried.heard_ns, heard_ns) != heard_ns && !told) {
@@ -254,6 +261,8 @@ void Bridge::apply(const Frame& frame) {
     const auto kind = reader.get<env::SumKey::Kind>();
     const auto index = reader.get<std::int64_t>();
     writer.start_sum({.kind = kind, .index = index}, reader.get_all<double>());
+  } else if (frame.kind == FrameKind::kStep) {
+    board_.come_to_step(rank, reader.get<std::int64_t>());
   } else if (frame.kind == FrameKind::kLeft) {
     board_.leave(rank);
   }

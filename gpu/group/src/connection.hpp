@@ -25,6 +25,7 @@ enum class FrameKind : std::uint32_t {
   kRetired,
   kHeartbeat,
   kSum,
+  kStep,
   kLeft,
   kProposal,  ///< A failure, to the host that decides which was first.
   kEnd,       ///< The failure that ended the group.

@@ -88,6 +88,10 @@ class Board {
   void leave(RankId rank);
   [[nodiscard]] bool has_left(RankId rank) const;
 
+  /// This rank has come to a step, as StepBarrier counts them.
+  void come_to_step(RankId rank, std::int64_t step);
+  [[nodiscard]] std::int64_t step_of(RankId rank) const;
+
   // For the bridge.
 
   /// Sets the failure whoever decides. False if there was one.

@@ -10,6 +10,7 @@
 #include "eplb/group/board_control_plane.hpp"
 #include "eplb/group/loss_monitor.hpp"
 #include "eplb/group/rendezvous.hpp"
+#include "eplb/group/step_barrier.hpp"
 
 namespace eplb::group {
 
@@ -47,6 +48,9 @@ class Membership {
 
   /// Of a rank of this process; once each. The membership must outlive it.
   [[nodiscard]] std::unique_ptr<BoardControlPlane> control_plane(RankId rank);
+
+  /// Of a rank of this process; once each. The membership must outlive it.
+  [[nodiscard]] StepBarrier step_barrier(RankId rank) { return {*board_, rank}; }
 
   [[nodiscard]] const Board& board() const { return *board_; }
 
