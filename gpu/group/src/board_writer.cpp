@@ -119,7 +119,7 @@ std::optional<Status> StatusLog::try_take() {
       ++taken_;
       return unpack(rank_, words);
     }
-    // The writer has come round: what is left of its log begins behind the one that it writes.
+    // The writer has come round: no more of its log can be left than ends with what stands here.
     taken_ = static_cast<std::int64_t>((after - 1) / 2) - Board::kStatusesKept + 1;
   }
 }

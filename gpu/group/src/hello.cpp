@@ -142,4 +142,8 @@ std::string name_ranks(const std::vector<RankId>& ranks) {
   return text;
 }
 
+std::string was_lost(const std::vector<RankId>& ranks) {
+  return name_ranks(ranks) + (ranks.size() == 1 ? " was lost" : " were lost");
+}
+
 }  // namespace eplb::group

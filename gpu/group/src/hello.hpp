@@ -43,4 +43,7 @@ struct Hello {
 /// `rank 3`, or `ranks 3, 4 and 7`, or `ranks 3, 4, 5 and 9 more`.
 [[nodiscard]] std::string name_ranks(const std::vector<RankId>& ranks);
 
+/// `rank 3 was lost`, or `ranks 3 and 4 were lost`.
+[[nodiscard]] std::string was_lost(const std::vector<RankId>& ranks);
+
 }  // namespace eplb::group

@@ -107,9 +107,8 @@ Result<void> Hub::greet(Guest& guest) {
     return {};
   }
   if (!open) {
-    return fail(ErrorCode::kPeerFailed, name_ranks(guest.hello->member.ranks) + " (" +
-                                            place_of(guest.hello->member) +
-                                            ") was lost during start-up");
+    return fail(ErrorCode::kPeerFailed, was_lost(guest.hello->member.ranks) + " during start-up (" +
+                                            place_of(guest.hello->member) + ")");
   }
   return {};
 }
@@ -205,14 +204,14 @@ Result<void> Hub::judge() const {
   std::ranges::sort(other_version);
   std::ranges::sort(other_settings);
   if (!other_version.empty()) {
-    return fail(ErrorCode::kInvalidConfig, name_ranks(other_version) +
-                                               " run another version of eplb than rank 0 (" +
-                                               own_hello_.version + ")");
+    return fail(ErrorCode::kInvalidConfig, "another version of eplb than rank 0's (" +
+                                               own_hello_.version + ") is run by " +
+                                               name_ranks(other_version));
   }
   if (!other_settings.empty()) {
-    return fail(ErrorCode::kInvalidConfig, name_ranks(other_settings) +
-                                               " were started with a configuration that differs "
-                                               "from rank 0's");
+    return fail(
+        ErrorCode::kInvalidConfig,
+        "a configuration that differs from rank 0's was given to " + name_ranks(other_settings));
   }
   return {};
 }
@@ -228,9 +227,9 @@ Result<void> Hub::welcome() {
   const Bytes roster = encode_members(members_);
   for (Guest& guest : guests_) {
     if (!guest.connection.send(FrameKind::kRoster, roster, Deadline::after_ms(kTellMs))) {
-      const Error error = fail(ErrorCode::kPeerFailed,
-                               name_ranks(guest.hello->member.ranks) + " was lost during start-up")
-                              .value();
+      const Error error =
+          fail(ErrorCode::kPeerFailed, was_lost(guest.hello->member.ranks) + " during start-up")
+              .value();
       refuse_all(error);
       return tl::unexpected(error);
     }
@@ -274,8 +273,7 @@ Result<std::vector<Bytes>> Hub::exchange(std::span<const std::byte> mine,
   const Bytes gathered = encode_parts(parts);
   for (Guest& guest : guests_) {
     if (!guest.connection.send(FrameKind::kGather, gathered, Deadline::after_ms(deadline_ms))) {
-      const std::string who = name_ranks(guest.hello->member.ranks);
-      return fail(ErrorCode::kPeerFailed, who + " was lost");
+      return fail(ErrorCode::kPeerFailed, was_lost(guest.hello->member.ranks));
     }
   }
   return parts;
@@ -295,7 +293,7 @@ Result<void> Hub::collect(std::int64_t deadline_ms) {
         if (std::optional<Frame> frame = guest.connection.next_frame()) {
           guest.part = std::move(frame->body);
         } else if (!open) {
-          return fail(ErrorCode::kPeerFailed, name_ranks(ranks) + " was lost");
+          return fail(ErrorCode::kPeerFailed, was_lost(ranks));
         } else {
           missing.insert(missing.end(), ranks.begin(), ranks.end());
         }

@@ -116,7 +116,7 @@ TEST_CASE("board: a reader whom the writer has lapped goes on with what is left"
   for (std::int64_t round = 0; round < kPosted; ++round) {
     writer.post({.rank = RankId{1}, .key = {.rearrangement = 1, .round = round}});
   }
-  std::int64_t expected = kPosted - Board::kStatusesKept + 1;
+  std::int64_t expected = kPosted - Board::kStatusesKept;
   while (const std::optional<Status> status = log.try_take()) {
     CHECK(status->key.round == expected);
     CHECK(status->rank == RankId{1});
