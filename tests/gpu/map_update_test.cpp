@@ -1,7 +1,6 @@
 // Goal: an update writes the blocks of the updated layers, all of them, and no others. Method:
 // drawn maps for drawn layers, the whole of the maps on the device against those of the core, after
 // some of thirty updates.
-// updates.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "eplb/gpu/device_maps.hpp"
+#include "eplb/gpu/stream.hpp"
 #include "kernel_cases.hpp"
 #include "workload.hpp"
 
