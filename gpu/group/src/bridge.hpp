@@ -47,6 +47,7 @@ class Bridge {
     StatusLog log;
     std::array<std::uint64_t, 2> retired{};
     std::array<std::int64_t, kSumKindCount> sums_below{};
+    std::int64_t step = 0;
     std::int64_t heard_ns = 0;
     bool left = false;
   };
