@@ -43,8 +43,11 @@ class ByteWriter {
 
  private:
   void append(const void* data, std::size_t size) {
-    const auto* first = static_cast<const std::byte*>(data);
-    bytes_.insert(bytes_.end(), first, first + size);
+    const std::size_t end = bytes_.size();
+    bytes_.resize(end + size);
+    if (size > 0) {
+      std::memcpy(bytes_.data() + end, data, size);
+    }
   }
 
   Bytes bytes_;
