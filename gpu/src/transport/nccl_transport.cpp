@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "../memory/exchange.hpp"
-#include "../memory/nccl_api.hpp"
-#include "../memory/nccl_communicator.hpp"
 #include "eplb/gpu/memory/device_entry.hpp"
 #include "eplb/gpu/stream.hpp"
 #include "eplb/gpu/transport/timeline.hpp"
+#include "memory/exchange.hpp"
+#include "memory/nccl_api.hpp"
+#include "memory/nccl_communicator.hpp"
 
 namespace eplb::gpu {
 namespace {

@@ -5,9 +5,9 @@
 #include <limits>
 #include <utility>
 
-#include "../memory/driver_api.hpp"
 #include "eplb/gpu/buffer.hpp"
 #include "eplb/gpu/stream.hpp"
+#include "memory/driver_api.hpp"
 #include "word_kernel.hpp"
 
 namespace eplb::gpu {
