@@ -10,10 +10,10 @@
 #include <string>
 #include <utility>
 
-#include "driver_api.hpp"
 #include "eplb/gpu/error.hpp"
 #include "eplb/gpu/memory/device_entry.hpp"
-#include "exchange.hpp"
+#include "eplb/gpu/memory/driver_api.hpp"
+#include "eplb/gpu/memory/exchange.hpp"
 #include "file_handover.hpp"
 #include "peer_access.hpp"
 #include "vmm_mapping.hpp"

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "eplb/gpu/memory/device_entry.hpp"
+#include "eplb/gpu/memory/exchange.hpp"
+#include "eplb/gpu/memory/nccl_api.hpp"
+#include "eplb/gpu/memory/nccl_communicator.hpp"
 #include "eplb/gpu/stream.hpp"
 #include "eplb/gpu/transport/timeline.hpp"
-#include "memory/exchange.hpp"
-#include "memory/nccl_api.hpp"
-#include "memory/nccl_communicator.hpp"
 
 namespace eplb::gpu {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "eplb/gpu/buffer.hpp"
+#include "eplb/gpu/memory/driver_api.hpp"
 #include "eplb/gpu/stream.hpp"
-#include "memory/driver_api.hpp"
 #include "word_kernel.hpp"
 
 namespace eplb::gpu {
