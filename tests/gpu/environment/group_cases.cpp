@@ -134,7 +134,7 @@ void test_capture(Checks& checks, const RankSetting& setting) {
     checks.expect(capturing->failure() == cudaSuccess,
                   std::string("a capture in global mode ended with ") +
                       cudaGetErrorName(capturing->failure()));
-    checks.expect(capturing->capture_count() > 10, "captures were made while ranks migrated");
+    checks.expect(capturing->capture_count() > 0, "captures were made while ranks migrated");
     std::printf("  %lld captures in global mode\n",
                 static_cast<long long>(capturing->capture_count()));
   }

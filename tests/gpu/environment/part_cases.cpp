@@ -68,7 +68,7 @@ class CountedForwards {
     gate_.close(stream_.get());
     gate_.open();
     run(0, {.record = true, .log = true});
-    stream_.synchronize();
+    settle();
   }
 
   void run(std::int32_t kind, env::PassUse use) {
