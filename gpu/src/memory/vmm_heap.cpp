@@ -138,8 +138,8 @@ Result<HandleKind> VmmHeap::State::choose_kind(const std::vector<PeerCard>& card
   }
   if (wanted == HandleKind::kFabric || !one_host) {
     return fail(ErrorCode::kUnsupported,
-                "ranks on several hosts need fabric memory, which the driver does not grant all of "
-                "them: it takes one NVLink domain and an IMEX channel that each may use");
+                "fabric memory, which is asked for or which ranks on several hosts need, is not "
+                "granted to all ranks: it takes one NVLink domain and an IMEX channel for each");
   }
   return HandleKind::kPosixFile;
 }
