@@ -23,7 +23,7 @@ constexpr RoundKey first_key(RoundKey::Channel channel) {
 }  // namespace
 
 struct BoardControlPlane::Inbox {
-  std::optional<StatusLog> log;
+  StatusLog log;
   std::map<RoundKey, Status> statuses;  ///< A map, since find() hands out where they are.
 };
 
@@ -31,11 +31,12 @@ BoardControlPlane::BoardControlPlane(Board& board, RankId rank)
     : board_(board),
       rank_(rank),
       writer_(std::make_unique<BoardWriter>(board, rank)),
-      inboxes_(std::make_unique<Inbox[]>(static_cast<std::size_t>(board.options().rank_count))),
       oldest_kept_{first_key(RoundKey::Channel::kAgreement),
                    first_key(RoundKey::Channel::kBarrier)} {
-  for (std::int32_t peer = 0; peer < board.options().rank_count; ++peer) {
-    inboxes_[RankId{peer}.index()].log.emplace(board, RankId{peer});
+  const std::int32_t rank_count = board.options().rank_count;
+  inboxes_.reserve(static_cast<std::size_t>(rank_count));
+  for (std::int32_t peer = 0; peer < rank_count; ++peer) {
+    inboxes_.push_back({.log = StatusLog(board, RankId{peer}), .statuses = {}});
   }
 }
 
@@ -59,7 +60,7 @@ const Status* BoardControlPlane::find(RankId rank, const RoundKey& key) const {
 }
 
 void BoardControlPlane::take_in(Inbox& inbox) const {
-  while (const std::optional<Status> status = inbox.log->try_take()) {
+  while (const std::optional<Status> status = inbox.log.try_take()) {
     const RoundKey::Channel channel = status->key.channel;
     const RoundKey& oldest = oldest_kept_[static_cast<std::size_t>(channel)];
     inbox.statuses.erase(inbox.statuses.lower_bound(first_key(channel)),

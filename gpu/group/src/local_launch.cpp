@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstdio>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -78,13 +79,17 @@ std::vector<std::string> child_environment(const LaunchOptions& options, std::in
   std::vector<std::string> all;
   for (char** at = environ; *at != nullptr; ++at) {
     const std::string entry = *at;
-    const auto replaced = [&](const auto& pair) { return entry.starts_with(pair.first + "="); };
+    const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
+    const auto replaced = [name](const auto& pair) { return pair.first == name; };
     if (std::ranges::none_of(ours, replaced)) {
       all.push_back(entry);
     }
   }
   for (const auto& [name, value] : ours) {
-    all.push_back(name + "=" + value);
+    std::string entry = name;
+    entry += '=';
+    entry += value;
+    all.push_back(std::move(entry));
   }
   return all;
 }
@@ -262,7 +267,7 @@ class Launch {
         }
       }
     }
-    constexpr std::int64_t kLookMs = 1'000;  // Should the system not tell when a child ends.
+    constexpr int kLookMs = 1'000;  // Should the system not tell when a child ends.
     ::poll(waiting.data(), waiting.size(), deadline_ ? deadline_->left_ms(kLookMs) : kLookMs);
   }
 

@@ -139,6 +139,92 @@ Result<std::vector<Bridge::Link>> connect_link(const Endpoint& endpoint, std::si
   return links;
 }
 
+/// How the processes of a host come to share a board, and the hosts to be joined.
+class Opening {
+ public:
+  Opening(const RendezvousOptions& options, const SumSizes& sums,
+          const std::vector<Member>& members, std::size_t own_index)
+      : host_(options.host), members_(members), own_index_(own_index) {
+    const std::vector<Host> hosts = hosts_of(members);
+    const auto own_host = std::ranges::find_if(hosts, [own_index](const Host& host) {
+      return std::ranges::count(host.members, own_index) > 0;
+    });
+    host_count_ = hosts.size();
+    first_ = own_host->members.front();
+    board_options_ = {.name = members[own_index].user + ":" + options.run_id,
+                      .rank_count = options.rank_count,
+                      .sums = sums,
+                      .local_ranks = {},
+                      .bridged = host_count_ > 1,
+                      .decides = own_host == hosts.begin()};
+    for (const std::size_t index : own_host->members) {
+      const std::vector<RankId>& ranks = members[index].ranks;
+      board_options_.local_ranks.insert(board_options_.local_ranks.end(), ranks.begin(),
+                                        ranks.end());
+    }
+  }
+
+  /// What this process has for the others: the first of a host its board, the first of all the
+  /// port for the others' bridges.
+  [[nodiscard]] Result<BoardOffer> offer() {
+    BoardOffer offer;
+    if (own_index_ == first_) {
+      Result<std::unique_ptr<Board>> made = Board::create(board_options_);
+      if (!made) {
+        return tl::unexpected(made.error());
+      }
+      board = std::move(*made);
+      offer.descriptor = board->descriptor();
+    }
+    if (is_centre() && board_options_.bridged) {
+      Result<Listener> listening = listen_at({.host = host_, .port = 0});
+      if (!listening) {
+        return tl::unexpected(listening.error());
+      }
+      listener_ = std::move(*listening);
+      offer.link_port = listener_.port;
+    }
+    return offer;
+  }
+
+  /// Takes what the others have offered.
+  [[nodiscard]] Result<void> take_up(const std::vector<BoardOffer>& offers) {
+    if (own_index_ != first_) {
+      Result<std::unique_ptr<Board>> opened =
+          Board::open(board_options_, members_[first_].pid, offers[first_].descriptor);
+      if (!opened) {
+        return tl::unexpected(opened.error());
+      }
+      board = std::move(*opened);
+    } else if (board_options_.bridged) {
+      Result<std::vector<Bridge::Link>> links =
+          is_centre() ? accept_links(listener_, members_, host_count_ - 1)
+                      : connect_link({.host = host_, .port = offers.front().link_port}, own_index_,
+                                     members_.front());
+      if (!links) {
+        return tl::unexpected(links.error());
+      }
+      bridge = std::make_unique<Bridge>(*board, std::move(*links));
+    }
+    return {};
+  }
+
+  // In the order in which they need each other.
+  std::unique_ptr<Board> board;
+  std::unique_ptr<Bridge> bridge;
+
+ private:
+  [[nodiscard]] bool is_centre() const { return own_index_ == 0; }
+
+  const std::string& host_;
+  const std::vector<Member>& members_;
+  std::size_t own_index_;
+  std::size_t host_count_ = 1;
+  std::size_t first_ = 0;  ///< Member of this host.
+  BoardOptions board_options_;
+  Listener listener_;
+};
+
 }  // namespace
 
 Membership::~Membership() = default;
@@ -179,74 +265,21 @@ Result<std::unique_ptr<Membership>> Membership::alone(std::int32_t rank_count,
 // Two exchanges: the first process of each host offers its board, then all say whether they have
 // what they need. A process that died between them ends the second one.
 Result<void> Membership::open_board(const RendezvousOptions& options, const SumSizes& sums) {
-  const std::vector<Host> hosts = hosts_of(members_);
-  const auto own_host = std::ranges::find_if(
-      hosts, [this](const Host& host) { return std::ranges::count(host.members, own_index_) > 0; });
-  const std::size_t first = own_host->members.front();
-  const bool is_centre = own_index_ == 0;
-  BoardOptions board_options{.name = members_[own_index_].user + ":" + options.run_id,
-                             .rank_count = options.rank_count,
-                             .sums = sums,
-                             .local_ranks = {},
-                             .bridged = hosts.size() > 1,
-                             .decides = own_host == hosts.begin()};
-  for (const std::size_t index : own_host->members) {
-    board_options.local_ranks.insert(board_options.local_ranks.end(), members_[index].ranks.begin(),
-                                     members_[index].ranks.end());
-  }
-
-  Listener listener;
-  const auto offer_board = [&]() -> Result<BoardOffer> {
-    BoardOffer offer;
-    if (own_index_ == first) {
-      Result<std::unique_ptr<Board>> board = Board::create(board_options);
-      if (!board) {
-        return tl::unexpected(board.error());
-      }
-      board_ = std::move(*board);
-      offer.descriptor = board_->descriptor();
-    }
-    if (is_centre && board_options.bridged) {
-      Result<Listener> listening = listen_at({.host = options.host, .port = 0});
-      if (!listening) {
-        return tl::unexpected(listening.error());
-      }
-      listener = std::move(*listening);
-      offer.link_port = listener.port;
-    }
-    return offer;
-  };
-  const Result<std::vector<BoardOffer>> offers = agree_on(*rendezvous_, offer_board());
+  Opening opening(options, sums, members_, own_index_);
+  const Result<std::vector<BoardOffer>> offers = agree_on(*rendezvous_, opening.offer());
   if (!offers) {
     return tl::unexpected(offers.error());
   }
-
-  const auto take_up = [&]() -> Result<BoardOffer> {
-    if (own_index_ != first) {
-      Result<std::unique_ptr<Board>> board =
-          Board::open(board_options, members_[first].pid, (*offers)[first].descriptor);
-      if (!board) {
-        return tl::unexpected(board.error());
-      }
-      board_ = std::move(*board);
-    } else if (board_options.bridged) {
-      Result<std::vector<Bridge::Link>> links =
-          is_centre ? accept_links(listener, members_, hosts.size() - 1)
-                    : connect_link({.host = options.host, .port = offers->front().link_port},
-                                   own_index_, members_.front());
-      if (!links) {
-        return tl::unexpected(links.error());
-      }
-      bridge_ = std::make_unique<Bridge>(*board_, std::move(*links));
-    }
-    if (Result<void> watched = watch_host(); !watched) {
-      return tl::unexpected(watched.error());
-    }
-    return BoardOffer{};
-  };
-  const Result<std::vector<BoardOffer>> taken_up = agree_on(*rendezvous_, take_up());
-  if (!taken_up) {
-    return tl::unexpected(taken_up.error());
+  Result<void> ready = opening.take_up(*offers);
+  board_ = std::move(opening.board);
+  bridge_ = std::move(opening.bridge);
+  if (ready) {
+    ready = watch_host();
+  }
+  const Result<std::vector<BoardOffer>> all_ready =
+      agree_on(*rendezvous_, ready.map([] { return BoardOffer{}; }));
+  if (!all_ready) {
+    return tl::unexpected(all_ready.error());
   }
   return {};
 }

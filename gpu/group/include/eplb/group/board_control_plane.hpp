@@ -70,7 +70,7 @@ class BoardControlPlane final : public env::ControlPlane {
   Board& board_;
   RankId rank_;
   std::unique_ptr<BoardWriter> writer_;
-  std::unique_ptr<Inbox[]> inboxes_;
+  mutable std::vector<Inbox> inboxes_;   ///< By rank. find() reads what is new into them.
   std::array<RoundKey, 2> oldest_kept_;  ///< By channel.
   std::map<env::SumKey, SumUnderWay> sums_;
   std::array<std::int64_t, 2> next_sum_{};  ///< By kind: one past the highest index started.
