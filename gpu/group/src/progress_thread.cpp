@@ -27,6 +27,7 @@ ProgressThread::ProgressThread(Balancer& balancer, Options options)
 }
 
 ProgressThread::~ProgressThread() {
+  ++wanting_;  // Else a thread that has always more to do would never let go of the lock.
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
