@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "bounded_wait.hpp"
+#include "eplb/gpu/bounded_wait.hpp"
 
 namespace eplb::gpu {
 namespace {

@@ -27,6 +27,7 @@ ProgressThread::ProgressThread(Balancer& balancer, Options options)
 }
 
 ProgressThread::~ProgressThread() {
+  ++wanting_;  // Else a thread that has always more to do would never let go of the lock.
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -40,7 +41,8 @@ StepDecision ProgressThread::on_step(StepKind kind) {
   if (thrown_ != nullptr) {
     std::rethrow_exception(thrown_);
   }
-  return balancer_.on_step(kind);
+  return options_.recording != nullptr ? options_.recording->on_step(balancer_, kind)
+                                       : balancer_.on_step(kind);
 }
 
 void ProgressThread::run() {
@@ -68,7 +70,8 @@ void ProgressThread::run() {
 
 bool ProgressThread::progress() {
   const std::int64_t since_ns = clock_.now_ns();
-  const bool again = balancer_.progress();
+  const bool again = options_.recording != nullptr ? options_.recording->progress(balancer_)
+                                                   : balancer_.progress();
   longest_progress_ns_ = std::max(longest_progress_ns_.load(), clock_.now_ns() - since_ns);
   return again;
 }

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "../bounded_wait.hpp"
+#include "eplb/gpu/bounded_wait.hpp"
 #include "eplb/gpu/memory/device_entry.hpp"
 
 namespace eplb::gpu {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
-#include "../bounded_wait.hpp"
 #include "eplb/core/layer_map.hpp"
 #include "eplb/core/placement.hpp"
+#include "eplb/gpu/bounded_wait.hpp"
 #include "eplb/gpu/memory/device_entry.hpp"
 #include "eplb/gpu/stream.hpp"
 #include "eplb/group/monotonic_clock.hpp"

@@ -11,6 +11,7 @@
 
 #include "eplb/core/balancer.hpp"
 #include "eplb/group/monotonic_clock.hpp"
+#include "eplb/group/recording.hpp"
 
 namespace eplb::group {
 
@@ -26,6 +27,8 @@ class ProgressThread {
     std::int64_t idle_poll_ns = 500'000;  ///< and while none does: counts still have to be taken.
     /// First thing on the thread, such as to choose its device or its core.
     std::function<void()> on_start = {};
+    /// Made with the balancer; keeps what the two entries do. Null: nobody does.
+    Recording* recording = nullptr;
   };
 
   /// From now on only this object touches the balancer, which must outlive it.
