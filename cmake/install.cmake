@@ -11,6 +11,7 @@ set(eplb_package_of_fmt::fmt fmt)
 set(eplb_package_of_yaml-cpp yaml-cpp)
 set(eplb_package_of_nlohmann_json::nlohmann_json nlohmann_json)
 set(eplb_package_of_Boost::headers Boost)
+set(eplb_package_of_Threads::Threads Threads)
 set(eplb_package_of_CUDA::cudart_static CUDAToolkit)
 
 # What a component's file must load before its targets, read off what the library links.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "bounded_wait.hpp"
+
 namespace eplb::gpu {
 namespace {
 
@@ -29,11 +31,13 @@ DeviceMaps::DeviceMaps(const Options& options, cudaStream_t stream)
       tail_width_(tail_width_for(replica_count_max_)),
       updated_layer_count_max_(
           or_default(options.updated_layer_count_max, options.shape.layer_count)),
+      stream_(stream),
       maps_(size_of(shape_.layer_count) * map_entries(shape_.expert_count, tail_width_)),
-      host_staged_(size_of(updated_layer_count_max_) *
-                   staged_width(shape_.expert_count, shape_.slot_count())) {
+      host_staged_(kUpdatesMax * size_of(updated_layer_count_max_) *
+                   staged_width(shape_.expert_count, shape_.slot_count())),
+      timeline_({stream}) {
   require(shape_.slot_count() < kNoSlot, "more slots than a map's entries can name");
-  maps_.fill_bytes(0, stream);
+  maps_.fill_bytes(0, stream_);
 }
 
 LayerMapView DeviceMaps::view(LayerId layer) const {
@@ -46,26 +50,38 @@ LayerMapView DeviceMaps::view(LayerId layer) const {
           .tail_width = tail_width_};
 }
 
-void DeviceMaps::update(std::span<const LayerMapUpdate> updates, cudaStream_t stream) {
+void DeviceMaps::update(std::span<const LayerMapUpdate> updates) {
   if (updates.empty()) {
     return;
   }
   require(updates.size() <= size_of(updated_layer_count_max_), "too many layers in one update");
-  // The kernel reads the pinned memory when the stream gets there, not now. Updates lie many steps
-  // apart, so in practice nobody waits here.
-  unpacked_.synchronize();
   const std::size_t width = staged_width(shape_.expert_count, shape_.slot_count());
+  const std::size_t ring_width = size_of(updated_layer_count_max_) * width;
+  const std::span<std::int32_t> staged =
+      host_staged_.span().subspan(ring_slot() * ring_width, ring_width);
   for (std::size_t index = 0; index < updates.size(); ++index) {
-    stage(updates[index], host_staged_.span().subspan(index * width, width));
+    stage(updates[index], staged.subspan(index * width, width));
   }
-  unpack_maps({.staged = host_staged_.data(),
+  unpack_maps({.staged = staged.data(),
                .updated_layer_count = static_cast<std::int32_t>(updates.size()),
                .maps = maps_.data(),
                .expert_count = shape_.expert_count,
                .slot_count = shape_.slot_count(),
                .tail_width = tail_width_},
-              stream);
-  unpacked_.record(stream);
+              stream_);
+  timeline_.mark(timeline_.next());
+}
+
+// The kernel reads the pinned memory when the stream gets there, not now, so that the memory of an
+// update is free once the update that had it before is done.
+std::size_t DeviceMaps::ring_slot() const {
+  const std::int64_t next = timeline_.newest().value + 1;
+  const env::Ticket had_it{next - static_cast<std::int64_t>(kUpdatesMax)};
+  if (had_it.value > 0) {
+    wait_for_device("an update of maps has to wait for an earlier one",
+                    [&] { return timeline_.poll(had_it) != env::Completion::kPending; });
+  }
+  return static_cast<std::size_t>(next) % kUpdatesMax;
 }
 
 void DeviceMaps::stage(const LayerMapUpdate& update, std::span<std::int32_t> staged) const {

@@ -1,5 +1,7 @@
 #include "eplb/gpu/pass_recorder.hpp"
 
+#include <stdexcept>
+
 #include "eplb/gpu/step.hpp"
 
 namespace eplb::gpu {
@@ -9,35 +11,23 @@ std::size_t product(std::int32_t left, std::int32_t right) {
   return static_cast<std::size_t>(left) * static_cast<std::size_t>(right);
 }
 
-void clear(const DeviceBuffer<std::int32_t>& buffer, cudaStream_t stream) {
-  if (buffer.size() > 0) {
-    buffer.fill_bytes(0, stream);
-  }
-}
-
-void copy_to_host(const DeviceBuffer<std::int32_t>& from, const PinnedBuffer<std::int32_t>& to,
-                  cudaStream_t stream) {
-  if (from.size() > 0) {
-    EPLB_CUDA(
-        cudaMemcpyAsync(to.data(), from.data(), from.bytes(), cudaMemcpyDeviceToHost, stream));
-  }
-}
-
 }  // namespace
 
 PassRecorder::PassRecorder(const Options& options, cudaStream_t stream)
     : shape_(options.shape),
+      logical_size_(product(shape_.layer_count, shape_.expert_count)),
+      slots_size_(options.counts_slots ? product(shape_.layer_count, shape_.slot_count()) : 0),
       gate_(1),
-      pass_counts_(product(shape_.layer_count, shape_.expert_count)),
-      snapshot_counts_(pass_counts_.size()),
-      pass_slot_counts_(options.counts_slots ? product(shape_.layer_count, shape_.slot_count())
-                                             : 0),
-      rank_loads_(options.counts_slots ? product(shape_.layer_count, shape_.rank_count) : 0),
-      host_counts_(snapshot_counts_.size()),
-      host_rank_loads_(rank_loads_.size()) {
-  clear(gate_, stream);
-  clear(pass_counts_, stream);
-  clear(pass_slot_counts_, stream);
+      pass_counts_(logical_size_ + slots_size_),
+      timeline_({side_.get()}) {
+  read_backs_.reserve(kReadBacksMax);
+  for (std::size_t index = 0; index < kReadBacksMax; ++index) {
+    read_backs_.emplace_back(pass_counts_.size());
+  }
+  gate_.fill_bytes(0, stream);
+  if (pass_counts_.size() > 0) {
+    pass_counts_.fill_bytes(0, stream);
+  }
 }
 
 std::int32_t* PassRecorder::logical_counts(LayerId layer) const {
@@ -45,10 +35,11 @@ std::int32_t* PassRecorder::logical_counts(LayerId layer) const {
 }
 
 std::int32_t* PassRecorder::slot_counts(LayerId layer) const {
-  if (pass_slot_counts_.size() == 0) {
+  if (slots_size_ == 0) {
     return nullptr;
   }
-  return pass_slot_counts_.data() + layer.index() * static_cast<std::size_t>(shape_.slot_count());
+  return pass_counts_.data() + logical_size_ +
+         layer.index() * static_cast<std::size_t>(shape_.slot_count());
 }
 
 void PassRecorder::set_recording(bool is_recording, cudaStream_t stream) {
@@ -56,34 +47,66 @@ void PassRecorder::set_recording(bool is_recording, cudaStream_t stream) {
     // Any value but 0 is open, so one byte value does.
     gate_.fill_bytes(is_recording ? 1 : 0, stream);
     is_recording_ = is_recording;
+    may_hold_counts_ = may_hold_counts_ || is_recording;
   }
 }
 
-void PassRecorder::end_pass(Ending ending, cudaStream_t stream) {
-  const bool is_wanted = ending == Ending::kRead;
-  if (is_wanted) {
-    read_.block(stream);  // The snapshot of the pass before must have left.
+void PassRecorder::end_pass(Reading reading, cudaStream_t stream) {
+  const bool is_read = reading != Reading::kNothing;
+  if (is_read && !has_room()) {
+    throw std::logic_error("counts of earlier passes must be taken off first");
   }
-  finish_pass({.layer_count = shape_.layer_count,
-               .expert_count = shape_.expert_count,
-               .pass_counts = pass_counts_.data(),
-               .snapshot_counts = is_wanted ? snapshot_counts_.data() : nullptr,
-               .rank_count = shape_.rank_count,
-               .slots_per_rank = shape_.slots_per_rank(),
-               .pass_slot_counts = pass_slot_counts_.data(),
-               .rank_loads = is_wanted ? rank_loads_.data() : nullptr},
-              stream);
-  if (is_wanted) {
-    handed_over_.record(stream);
-    read_back();
+  if (is_read || may_hold_counts_) {
+    const ReadBack& next = read_backs_[(oldest_ + under_way_) % kReadBacksMax];
+    finish_pass({.counter_count = static_cast<std::int32_t>(pass_counts_.size()),
+                 .pass_counts = pass_counts_.data(),
+                 .snapshot_counts = is_read ? next.snapshot.data() : nullptr},
+                stream);
+    may_hold_counts_ = is_recording_;
+  }
+  if (is_read) {
+    read_back(reading, stream);
   }
 }
 
-void PassRecorder::read_back() const {
+void PassRecorder::read_back(Reading reading, cudaStream_t stream) {
+  ReadBack& next = read_backs_[(oldest_ + under_way_) % kReadBacksMax];
+  next.has_slots = reading == Reading::kLogicalAndSlots;
+  handed_over_.record(stream);
   handed_over_.block(side_.get());
-  copy_to_host(snapshot_counts_, host_counts_, side_.get());
-  copy_to_host(rank_loads_, host_rank_loads_, side_.get());
-  read_.record(side_.get());
+  const std::size_t size = logical_size_ + (next.has_slots ? slots_size_ : 0);
+  if (size > 0) {
+    EPLB_CUDA(cudaMemcpyAsync(next.host.data(), next.snapshot.data(), size * sizeof(std::int32_t),
+                              cudaMemcpyDeviceToHost, side_.get()));
+  }
+  next.ticket = timeline_.next();
+  timeline_.mark(next.ticket);
+  ++under_way_;
+}
+
+std::optional<PassRecorder::Counts> PassRecorder::landed() const {
+  if (under_way_ == 0) {
+    return std::nullopt;
+  }
+  const ReadBack& oldest = read_backs_[oldest_];
+  const env::Completion completion = timeline_.poll(oldest.ticket);
+  if (completion == env::Completion::kFailed) {
+    check_cuda(cudaErrorUnknown, "read-back of a pass's counts", {__FILE__, __LINE__});
+  }
+  if (completion != env::Completion::kDone) {
+    return std::nullopt;
+  }
+  const std::span<const std::int32_t> counts = oldest.host.span();
+  return Counts{.logical = counts.first(logical_size_),
+                .slots = counts.subspan(logical_size_, oldest.has_slots ? slots_size_ : 0)};
+}
+
+void PassRecorder::take_off() {
+  if (!landed()) {
+    throw std::logic_error("no counts have landed");
+  }
+  oldest_ = (oldest_ + 1) % kReadBacksMax;
+  --under_way_;
 }
 
 }  // namespace eplb::gpu

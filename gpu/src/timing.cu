@@ -2,6 +2,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "eplb/gpu/device/bounded_wait.cuh"
 #include "eplb/gpu/graph.hpp"
 #include "eplb/gpu/stream.hpp"
 #include "eplb/gpu/timing.hpp"
@@ -9,18 +10,12 @@
 namespace eplb::gpu {
 namespace {
 
-__device__ std::int64_t now_ns() {
-  std::int64_t now = 0;
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
-  return now;
-}
-
 /// One thread waits; the flag lies in the host's memory.
 __global__ void wait_kernel(const volatile std::int32_t* is_open, std::int32_t* gave_up,
                             std::int64_t limit_ns) {
-  const std::int64_t begin_ns = now_ns();
+  const std::int64_t begin_ns = device::now_ns();
   while (*is_open == 0) {
-    if (now_ns() - begin_ns > limit_ns) {
+    if (device::now_ns() - begin_ns > limit_ns) {
       *gave_up = 1;
       return;
     }

@@ -200,7 +200,7 @@ void compare_variants(Checks& checks, const Arena& arena, const PickOptions& pic
   const LayerMap map = draw_map(shape, draw);
   DeviceMaps device_maps({.shape = shape}, arena.stream.get());
   const LayerMapUpdate update{.layer = LayerId{0}, .map = &map};
-  device_maps.update({&update, 1}, arena.stream.get());
+  device_maps.update({&update, 1});
   for (const std::int32_t ids_per_thread : {1, 2, 4}) {
     for (const bool counts_slots : {false, true}) {
       MapCase map_case = drawn_case(pick, map, sizes.slot_count, draw);

@@ -14,7 +14,6 @@
 #include "eplb/gpu/step.hpp"
 #include "eplb/gpu/stream.hpp"
 #include "kernel_cases.hpp"
-#include "reference/finish_pass_reference.hpp"
 #include "reference/map_and_record_reference.hpp"
 #include "workload.hpp"
 
@@ -26,7 +25,7 @@ constexpr std::int32_t kExperts = 256;
 constexpr std::int32_t kSlots = 288;
 constexpr std::int32_t kRows = 434;
 constexpr std::int32_t kTopK = 8;
-constexpr std::int32_t kRanks = 8;
+constexpr std::size_t kCounters = std::size_t{kLayers} * (kExperts + kSlots);
 constexpr std::size_t kIds = static_cast<std::size_t>(kRows) * kTopK;
 
 Shape shape_of_layers() {
@@ -46,10 +45,8 @@ struct Forward {
   DeviceBuffer<std::int32_t> record_gate{1};
   DeviceBuffer<std::int32_t> unpadded_row_count{1};
   DeviceBuffer<std::uint8_t> is_padding{kRows};
-  DeviceBuffer<std::int32_t> pass{std::size_t{kLayers} * kExperts};
-  DeviceBuffer<std::int32_t> snapshot{std::size_t{kLayers} * kExperts};
-  DeviceBuffer<std::int32_t> pass_slots{std::size_t{kLayers} * kSlots};
-  DeviceBuffer<std::int32_t> rank_loads{std::size_t{kLayers} * kRanks};
+  DeviceBuffer<std::int32_t> pass{kCounters};  // By expert in all layers, then by slot.
+  DeviceBuffer<std::int32_t> snapshot{kCounters};
 };
 
 template <typename Id>
@@ -67,7 +64,8 @@ void enqueue_layer(const Forward& forward, std::int32_t layer, const DeviceBuffe
                    .record_gate = forward.record_gate.data(),
                    .unpadded_row_count = forward.unpadded_row_count.data(),
                    .logical_counts = forward.pass.data() + std::ptrdiff_t{layer} * kExperts,
-                   .slot_counts = forward.pass_slots.data() + std::ptrdiff_t{layer} * kSlots,
+                   .slot_counts = forward.pass.data() + std::ptrdiff_t{kLayers} * kExperts +
+                                  std::ptrdiff_t{layer} * kSlots,
                    .slot_count = kSlots},
        .is_padding = forward.is_padding.data()},
       stream);
@@ -76,14 +74,9 @@ void enqueue_layer(const Forward& forward, std::int32_t layer, const DeviceBuffe
 void enqueue_forward(const Forward& forward, cudaStream_t stream) {
   enqueue_layer(forward, 0, forward.narrow_ids, forward.narrow_slots, stream);
   enqueue_layer(forward, 1, forward.wide_ids, forward.wide_slots, stream);
-  finish_pass({.layer_count = kLayers,
-               .expert_count = kExperts,
+  finish_pass({.counter_count = static_cast<std::int32_t>(kCounters),
                .pass_counts = forward.pass.data(),
-               .snapshot_counts = forward.snapshot.data(),
-               .rank_count = kRanks,
-               .slots_per_rank = kSlots / kRanks,
-               .pass_slot_counts = forward.pass_slots.data(),
-               .rank_loads = forward.rank_loads.data()},
+               .snapshot_counts = forward.snapshot.data()},
               stream);
 }
 
@@ -110,7 +103,7 @@ void change_maps(World& world, Forward& forward, Draw& draw) {
           {.layer = LayerId{static_cast<std::int32_t>(layer)}, .map = &world.maps[layer]});
     }
   }
-  forward.maps.update(updates, forward.stream.get());
+  forward.maps.update(updates);
 }
 
 void change_inputs(World& world, const Forward& forward, Draw& draw) {
@@ -150,7 +143,6 @@ void poison_outputs(const Forward& forward) {
   forward.narrow_slots.fill_bytes(kPoison, stream);
   forward.wide_slots.fill_bytes(kPoison, stream);
   forward.snapshot.fill_bytes(kPoison, stream);
-  forward.rank_loads.fill_bytes(kPoison, stream);
 }
 
 template <typename T>
@@ -161,25 +153,22 @@ void append(std::vector<T>& all, const std::vector<T>& more) {
 void compare(Checks& checks, const World& world, const Forward& forward, const std::string& what) {
   cudaStream_t stream = forward.stream.get();
   std::vector<std::int64_t> slot_ids;
-  std::vector<std::int32_t> logical_counts;
+  std::vector<std::int32_t> counts;
   std::vector<std::int32_t> slot_counts;
   for (const MapCase& map_case : world.cases) {
     const MapOutcome outcome = map_and_record_reference(map_case);
     append(slot_ids, outcome.slot_ids);
-    append(logical_counts, outcome.logical_counts);
+    append(counts, outcome.logical_counts);
     append(slot_counts, outcome.slot_counts);
   }
   const std::vector<std::int32_t> narrow = forward.narrow_slots.download(stream);
   std::vector<std::int64_t> actual_ids(narrow.begin(), narrow.end());
   append(actual_ids, forward.wide_slots.download(stream));
   checks.expect_equal<std::int64_t>(actual_ids, slot_ids, what + "slots");
-  checks.expect_equal<std::int32_t>(forward.snapshot.download(stream), logical_counts,
-                                    what + "snapshot");
-  checks.expect_equal<std::int32_t>(forward.rank_loads.download(stream),
-                                    rank_loads_reference(slot_counts, kSlots / kRanks),
-                                    what + "rank loads");
+  append(counts, slot_counts);
+  checks.expect_equal<std::int32_t>(forward.snapshot.download(stream), counts, what + "snapshot");
   checks.expect_equal<std::int32_t>(forward.pass.download(stream),
-                                    std::vector<std::int32_t>(logical_counts.size(), 0),
+                                    std::vector<std::int32_t>(counts.size(), 0),
                                     what + "pass cleared");
 }
 
@@ -201,9 +190,8 @@ void test_replay(Checks& checks, const Setting& setting) {
     updates.push_back(
         {.layer = LayerId{layer}, .map = &world.maps[static_cast<std::size_t>(layer)]});
   }
-  forward.maps.update(updates, stream);
+  forward.maps.update(updates);
   forward.pass.fill_bytes(0, stream);
-  forward.pass_slots.fill_bytes(0, stream);
   const GraphExec replay(
       Graph::capture([&](cudaStream_t captured) { enqueue_forward(forward, captured); }));
   for (int round = 0; round < kReplays; ++round) {

@@ -221,7 +221,7 @@ void replay_all(Checks& checks, Draw& draw, const std::string& name) {
   for (int index = 0; index < kRounds; ++index) {
     const LayerMap map = draw_map(shape_of(kExperts, kSlots), draw);
     const LayerMapUpdate update{.layer = LayerId{0}, .map = &map};
-    fixed.maps.update({&update, 1}, stream);
+    fixed.maps.update({&update, 1});
     const Round round = drawn_round(map, std::is_same_v<Logit, std::uint16_t>, draw);
     put(fixed, round);
     if (index == 0) {

@@ -123,7 +123,7 @@ void test_staging_replay(Checks& checks, const Setting& setting) {
   for (int round = 0; round < kReplays; ++round) {
     const LayerMap map = draw_map(shape_of(kExperts, kSlots), draw);
     const LayerMapUpdate update{.layer = LayerId{0}, .map = &map};
-    fixed.maps.update({&update, 1}, stream);
+    fixed.maps.update({&update, 1});
     const RoutingCase routing = drawn_replay(map, draw);
     put(fixed, routing);
     replay.launch(stream);

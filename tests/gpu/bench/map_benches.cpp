@@ -49,7 +49,7 @@ class Layer {
     Draw map_draw(kSeed);
     const LayerMap map = test::draw_map(shape_, map_draw);
     const LayerMapUpdate update{.layer = LayerId{0}, .map = &map};
-    maps_.update({&update, 1}, stream_.get());
+    maps_.update({&update, 1});
     // Both draw the same order of experts first, so the hottest have the most replicas, as in life.
     Draw draw(kSeed);
     const std::vector<std::int64_t> picks = test::draw_picks({.row_count = row_count,

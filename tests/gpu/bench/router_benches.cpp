@@ -55,7 +55,7 @@ class RoutedLayer {
     Draw draw(kSeed);
     const LayerMap map = test::draw_map(shape_, draw);
     const LayerMapUpdate update{.layer = LayerId{0}, .map = &map};
-    maps_.update({&update, 1}, stream_.get());
+    maps_.update({&update, 1});
     test::RouterCase router =
         test::drawn_router_case(rule_, row_count, test::LogitFilling::kRandom, true, draw);
     router.choice_bias.resize(static_cast<std::size_t>(rule_.expert_count), 0.125F);

@@ -54,7 +54,7 @@ class StagedLayer {
     Draw draw(kSeed);
     const LayerMap map = test::draw_map(shape_, draw);
     const LayerMapUpdate update{.layer = LayerId{0}, .map = &map};
-    maps_.update({&update, 1}, stream_.get());
+    maps_.update({&update, 1});
     logical_ids_.upload(
         test::draw_picks(
             {.row_count = row_count, .top_k = kTopK, .expert_count = kExpertCount, .skew = skew},

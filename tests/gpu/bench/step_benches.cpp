@@ -14,34 +14,22 @@ namespace eplb::gpu::bench {
 void bench_step(Report& report) {
   constexpr std::int32_t kLayers = 58;
   constexpr std::int32_t kExperts = 256;
-  constexpr std::int32_t kRanks = 32;
-  constexpr std::int32_t kSlotsPerRank = 9;
+  constexpr std::int32_t kSlots = 288;
   const Stream stream;
-  constexpr std::size_t kCounts = std::size_t{kLayers} * kExperts;
-  constexpr std::size_t kLoads = std::size_t{kLayers} * kRanks;
-  const DeviceBuffer<std::int32_t> pass(kCounts);
-  const DeviceBuffer<std::int32_t> snapshot(kCounts);
-  const DeviceBuffer<std::int32_t> slots(kLoads * kSlotsPerRank);
-  const DeviceBuffer<std::int32_t> loads(kLoads);
-  pass.fill_bytes(1, stream.get());
-  slots.fill_bytes(1, stream.get());
-  stream.synchronize();
   for (const bool has_slots : {false, true}) {
-    const StepArguments arguments{.layer_count = kLayers,
-                                  .expert_count = kExperts,
+    const std::int32_t counter_count = kLayers * (kExperts + (has_slots ? kSlots : 0));
+    const DeviceBuffer<std::int32_t> pass(static_cast<std::size_t>(counter_count));
+    const DeviceBuffer<std::int32_t> snapshot(pass.size());
+    pass.fill_bytes(1, stream.get());
+    stream.synchronize();
+    const StepArguments arguments{.counter_count = counter_count,
                                   .pass_counts = pass.data(),
-                                  .snapshot_counts = snapshot.data(),
-                                  .rank_count = kRanks,
-                                  .slots_per_rank = kSlotsPerRank,
-                                  .pass_slot_counts = has_slots ? slots.data() : nullptr,
-                                  .rank_loads = has_slots ? loads.data() : nullptr};
-    const double count_bytes = 3.0 * static_cast<double>(pass.bytes());
-    const double slot_bytes = 2.0 * static_cast<double>(slots.bytes());
+                                  .snapshot_counts = snapshot.data()};
     report.add(
         {.name = "finish_pass",
-         .variant = std::string("58 x 256") + (has_slots ? " and 32 ranks of 9" : ""),
+         .variant = std::string("58 x 256") + (has_slots ? " and 58 x 288" : ""),
          .timing = time_launches([&](cudaStream_t captured) { finish_pass(arguments, captured); }),
-         .moved_bytes = count_bytes + (has_slots ? slot_bytes : 0)});
+         .moved_bytes = 3.0 * static_cast<double>(pass.bytes())});
   }
 }
 

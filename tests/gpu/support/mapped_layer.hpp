@@ -33,7 +33,7 @@ struct MappedLayer {
         map(draw_map(shape, draw)),
         device_maps({.shape = shape}, stream) {
     const LayerMapUpdate update{.layer = LayerId{0}, .map = &map};
-    device_maps.update({&update, 1}, stream);
+    device_maps.update({&update, 1});
   }
 
   LayerSizes sizes;

@@ -27,7 +27,7 @@ IncludeList joined(const std::vector<IncludeList>& lists) {
   return all;
 }
 
-/// The table. No folder of it lies in another.
+/// The table. A folder stands before the one that it lies in, whose rule it replaces.
 std::vector<FolderRule> folder_rules() {
   const IncludeList threads{"atomic", "barrier",   "condition_variable", "future",     "latch",
                             "mutex",  "semaphore", "shared_mutex",       "stop_token", "thread"};
@@ -56,10 +56,15 @@ std::vector<FolderRule> folder_rules() {
        .allowed = joined({values, {"eplb/sim/", "boost/random/", "xxhash.h", "fmt/", "nlohmann/"}}),
        .allowed_in_sources = joined({graph, {"unsupported/Eigen/"}}),
        .banned_standard = joined({threads, clocks_and_chance})},
+      {.folder = "gpu/group/",
+       .allowed = joined({{"eplb/core/", "eplb/group/", "tl/expected.hpp", "sys/", "linux/futex.h"},
+                          {"fcntl.h", "netdb.h", "netinet/", "poll.h", "unistd.h"}}),
+       .allowed_in_sources = {},
+       .banned_standard = {}},
       {.folder = "gpu/",
        .allowed = joined({values,
-                          {"eplb/gpu/", "cuda", "cooperative_groups", "nccl", "nvtx3/", "mpi.h",
-                           "fmt/", "sys/", "unistd.h", "dlfcn.h"}}),
+                          {"eplb/gpu/", "eplb/group/", "cuda", "cooperative_groups", "nccl",
+                           "nvtx3/", "mpi.h", "fmt/", "sys/", "unistd.h", "dlfcn.h"}}),
        .allowed_in_sources = {},
        .banned_standard = {}},
       {.folder = "tools/formats/",

@@ -74,6 +74,16 @@ TEST_CASE("includes: Boost.Graph is for the sources of placement and sim") {
   CHECK(said("gpu/src/a.cpp", graph) == "no boost/graph/adjacency_list.hpp in gpu/");
 }
 
+TEST_CASE("includes: what joins processes has sockets and threads but no CUDA") {
+  CHECK(said("gpu/group/src/a.cpp", "#include <netinet/tcp.h>").empty());
+  CHECK(said("gpu/group/src/a.cpp", "#include <thread>").empty());
+  CHECK(said("gpu/group/src/a.cpp", "#include <cuda_runtime.h>") ==
+        "no cuda_runtime.h in gpu/group/");
+  CHECK(said("gpu/group/src/a.cpp", "#include \"eplb/gpu/stream.hpp\"") ==
+        "no eplb/gpu/stream.hpp in gpu/group/");
+  CHECK(said("gpu/src/a.cpp", "#include \"eplb/group/board.hpp\"").empty());
+}
+
 TEST_CASE("includes: device code has no Eigen, host code beside it may") {
   CHECK(said("gpu/src/a.cu", "#include <Eigen/Core>") == "no Eigen in device code");
   CHECK(said("gpu/include/eplb/gpu/a.cuh", "#include <Eigen/Core>") == "no Eigen in device code");

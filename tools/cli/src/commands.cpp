@@ -5,6 +5,7 @@
 #include "eplb/cli/command.hpp"
 #include "fuzz_command.hpp"
 #include "plan_command.hpp"
+#include "run_command.hpp"
 #include "sim_command.hpp"
 #include "validate_command.hpp"
 
@@ -13,6 +14,7 @@ namespace eplb::cli {
 std::span<const Command> commands() {
   static constexpr std::array kCommands{
       Command{"sim", "serve a configuration in the simulator: what is EPLB worth?", &run_sim},
+      Command{"run", "the same configuration on real GPUs", &run_run},
       Command{"check", "a configuration as it is understood, without running it", &run_check},
       Command{"plan", "one placement of experts on ranks, from recorded loads", &run_plan},
       Command{"validate", "published figures and measured tables against predictions",

@@ -94,8 +94,8 @@ class Comparison {
 void print_head(const SimReport& report, std::ostream& out) {
   const sim::Scenario& scenario = report.config.scenario;
   const Shape shape = shape_of(scenario.model, scenario.parallel, scenario.eplb);
-  out << fmt::format("eplb {} sim {}, seed {}, config {}\n", version(), report.config_file,
-                     scenario.run.seed, hex(report.config.digest));
+  out << fmt::format("eplb {} {} {}, seed {}, config {}\n", version(), report.verb,
+                     report.config_file, scenario.run.seed, hex(report.config.digest));
   out << fmt::format("{}: {} layers of {} + {} experts on {} ranks of {}, {} requests a rank\n",
                      scenario.model.name, shape.layer_count, shape.expert_count,
                      shape.redundant_slot_count, shape.rank_count, scenario.hardware.device,
@@ -218,9 +218,14 @@ void print_sim(const SimReport& report, std::ostream& out) {
       static_cast<double>(memory.redundant_bytes) / kBytesPerGb,
       static_cast<double>(memory.landing_bytes) / kBytesPerGb,
       static_cast<double>(memory.maps_bytes) * 1e-6);
-  out << fmt::format("{} steps, {:.2f} s simulated in {:.2f} s; digest {}\n", report.result.steps,
-                     static_cast<double>(report.result.simulated_ns) * kSecondsPerNs, report.wall_s,
-                     hex(report.result.digest));
+  const double served_s = static_cast<double>(report.result.simulated_ns) * kSecondsPerNs;
+  if (report.verb == "sim") {
+    out << fmt::format("{} steps, {:.2f} s simulated in {:.2f} s; digest {}\n", report.result.steps,
+                       served_s, report.wall_s, hex(report.result.digest));
+  } else {
+    out << fmt::format("{} steps in {:.2f} s, {:.2f} s in all\n", report.result.steps, served_s,
+                       report.wall_s);
+  }
 }
 
 }  // namespace eplb::cli

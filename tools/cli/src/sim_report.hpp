@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "eplb/config/config.hpp"
@@ -20,7 +21,8 @@ struct SimReport {
   sim::SimulationResult result;
   std::optional<sim::SimulationResult> baseline;  ///< The same tokens without EPLB.
   std::vector<sim::Hazard> hazards;
-  double wall_s = 0;  ///< Of all simulation.
+  double wall_s = 0;              ///< Of all simulation.
+  std::string_view verb = "sim";  ///< The command that made it.
 };
 
 /// The stable form for programs, schema "eplb.sim/1": keys in a fixed order. All but `wall_s` is a

@@ -18,6 +18,11 @@ constexpr std::array kParallelFields = std::to_array<Field<ParallelOptions>>({
      .range = kRanks,
      .default_help = "the hardware's gpus_per_node",
      .help = "Ranks that share a host; at most gpus_per_node."},
+    {.key = "ranks_per_gpu",
+     .member = &ParallelOptions::ranks_per_gpu,
+     .range = {.min = 1, .max = 64},
+     .help = "Ranks that share a GPU in `eplb run`, as threads of one process with its "
+             "multiprocessors divided; must divide ranks. The simulator gives each a GPU."},
     {.key = "data_parallel",
      .member = &ParallelOptions::data_parallel,
      .range = kRanks,

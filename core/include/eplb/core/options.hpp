@@ -49,6 +49,7 @@ struct ScaleEvent {
 struct ParallelOptions {
   std::int32_t ranks = 0;            ///< Members of the EP group.
   std::int32_t ranks_per_node = 0;   ///< Ranks that share a host.
+  std::int32_t ranks_per_gpu = 1;    ///< That share a GPU, as threads of one process.
   std::int32_t data_parallel = 0;    ///< Ranks that serve requests of their own; 0: all.
   std::int32_t pipeline_stages = 1;  ///< Each has an EP group of `ranks` and a share of the layers.
   std::vector<ScaleEvent> scale = {};  ///< By step, ascending; none: not elastic.

@@ -8,24 +8,18 @@
 
 namespace eplb::gpu {
 
-/// What the end of a forward does with the counts of its pass. All pointers are device memory.
+/// What the end of a forward does with the counts of its pass. All pointers are device memory,
+/// 16-byte aligned.
 ///
 /// NOTE [pass buffers] The recording kernels of all layers stand in graphs with one address for
-/// their counts, so the two buffers of a pass swap roles by value: the counts move to the snapshot,
+/// their counts, so the two buffers of a pass swap roles by value: the counts move to a snapshot,
 /// and the pass starts anew at zero. At 60 KB that costs less than an indirection in each of the
-/// layers' launches. The snapshot is read back on a side stream, which the next step must not
-/// overtake: whoever reads records an event that the next step's stream waits for.
+/// layers' launches. The snapshot is read back on a side stream, and is not written again before
+/// the host has what was in it.
 struct StepArguments {
-  std::int32_t layer_count = 0;
-  std::int32_t expert_count = 0;
-  std::int32_t* pass_counts = nullptr;      ///< [layers, experts], cleared.
-  std::int32_t* snapshot_counts = nullptr;  ///< The same shape; null: a dummy step's are dropped.
-
-  std::int32_t rank_count = 0;
-  std::int32_t slots_per_rank = 0;
-  std::int32_t* pass_slot_counts =
-      nullptr;                         ///< [layers, ranks, slots of a rank], cleared, or null.
-  std::int32_t* rank_loads = nullptr;  ///< [layers, ranks], written: for balancedness; or null.
+  std::int32_t counter_count = 0;           ///< Of all layers, by expert and by slot.
+  std::int32_t* pass_counts = nullptr;      ///< [counters], cleared.
+  std::int32_t* snapshot_counts = nullptr;  ///< [counters]; null: the counts are dropped.
 };
 
 /// One launch, that a graph can capture.
