@@ -43,10 +43,10 @@ class ByteWriter {
 
  private:
   void append(const void* data, std::size_t size) {
-    const auto* first = static_cast<const std::byte*>(data);
-    // Byte by byte: g++ 12 takes insert(), where it inlines it, for an overflow.
-    for (const std::byte byte : std::span(first, size)) {
-      bytes_.push_back(byte);
+    const std::size_t end = bytes_.size();
+    bytes_.resize(end + size);
+    if (size > 0) {
+      std::memcpy(bytes_.data() + end, data, size);
     }
   }
 

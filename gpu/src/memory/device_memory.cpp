@@ -137,7 +137,7 @@ Result<void> DeviceMemory::reserve(const env::MemoryLayout& layout) {
     stride_bytes = std::max(stride_bytes, row_width(tensors));
   }
   Result<void> reserved = heap_.reserve(stride_bytes * layout.landing_rows,
-                                              layers.map([](const std::vector<LayerWeights>&) {}));
+                                        layers.map([](const std::vector<LayerWeights>&) {}));
   if (!reserved) {
     release();
     return reserved;

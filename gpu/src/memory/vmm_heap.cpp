@@ -10,10 +10,10 @@
 #include <string>
 #include <utility>
 
-#include "driver_api.hpp"
 #include "eplb/gpu/error.hpp"
 #include "eplb/gpu/memory/device_entry.hpp"
-#include "exchange.hpp"
+#include "eplb/gpu/memory/driver_api.hpp"
+#include "eplb/gpu/memory/exchange.hpp"
 #include "file_handover.hpp"
 #include "peer_access.hpp"
 #include "vmm_mapping.hpp"
@@ -138,8 +138,8 @@ Result<HandleKind> VmmHeap::State::choose_kind(const std::vector<PeerCard>& card
   }
   if (wanted == HandleKind::kFabric || !one_host) {
     return fail(ErrorCode::kUnsupported,
-                "ranks on several hosts need fabric memory, which the driver does not grant all of "
-                "them: it takes one NVLink domain and an IMEX channel that each may use");
+                "fabric memory, which is asked for or which ranks on several hosts need, is not "
+                "granted to all ranks: it takes one NVLink domain and an IMEX channel for each");
   }
   return HandleKind::kPosixFile;
 }

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "../memory/exchange.hpp"
-#include "../memory/nccl_api.hpp"
-#include "../memory/nccl_communicator.hpp"
 #include "eplb/gpu/memory/device_entry.hpp"
+#include "eplb/gpu/memory/exchange.hpp"
+#include "eplb/gpu/memory/nccl_api.hpp"
+#include "eplb/gpu/memory/nccl_communicator.hpp"
 #include "eplb/gpu/stream.hpp"
 #include "eplb/gpu/transport/timeline.hpp"
 

@@ -313,8 +313,8 @@ void test_memory(Checks& checks, const RankSetting& setting) {
 
   rank.prepare();
   // Our weights: rows of 74,240 and 1,048,576 bytes, four of each; the pool: six of the wider.
-  constexpr std::int64_t kWeightsBytes = 4 * (74'240 + 1'048'576);
-  constexpr std::int64_t kPoolBytes = 6 * 1'048'576;
+  constexpr std::int64_t kWeightsBytes = 4'491'264;
+  constexpr std::int64_t kPoolBytes = 6'291'456;
   checks.expect(heap->taken_bytes() >= kPoolBytes, "the pool fits in what is taken");
   checks.expect(memory.taken_bytes() == heap->taken_bytes() + kWeightsBytes, "all is accounted");
   checks.expect(heap->bases().size() == 2 && heap->bases()[0] != heap->bases()[1],

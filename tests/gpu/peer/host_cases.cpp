@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "eplb/gpu/memory/exchange.hpp"
 #include "eplb/gpu/memory/rank_weights.hpp"
-#include "memory/exchange.hpp"
 #include "memory/file_handover.hpp"
 #include "peer_cases.hpp"
 #include "transport/host_mailbox.hpp"
@@ -84,7 +84,7 @@ void test_pieces(Checks& checks, const RankSetting& /*setting*/) {
                  {address(8 * kBlock + 512 + 256), address(2 * kBlock + 1 + 320), 100}},
                 "an engine's row, tensor by tensor, the empty one left out");
   expect_pieces(checks, weights, {{landing(2, 1), slot(1, 3)}},
-                {{address(3 * kBlock + 3 * 384), address(9 * kBlock + 1024), 384}},
+                {{address(3 * kBlock + 1152), address(9 * kBlock + 1024), 384}},
                 "a row of ours, as one piece");
   expect_pieces(checks, weights, {{slot(1, 0), slot(1, 2)}, {slot(1, 1), slot(1, 3)}},
                 {{address(3 * kBlock + 768), address(3 * kBlock), 768}},
@@ -172,7 +172,7 @@ void test_handover(Checks& checks, const RankSetting& setting) {
   for (const bool tries_pidfd : {true, false}) {
     const auto rank = static_cast<std::uint8_t>(setting.group.rank.value);
     const FileDescriptor file(memfd_create("eplb-test", MFD_CLOEXEC));
-    const std::uint8_t content = static_cast<std::uint8_t>(10 + rank);
+    const auto content = static_cast<std::uint8_t>(10 + rank);
     checks.expect(write(file.get(), &content, 1) == 1, "a file of one byte");
     const Result<std::vector<FileDescriptor>> files =
         hand_over_files(setting.group, file.get(), {.tries_pidfd = tries_pidfd});
@@ -181,13 +181,13 @@ void test_handover(Checks& checks, const RankSetting& setting) {
     if (!files) {
       continue;
     }
-    for (std::uint8_t peer = 0; peer < files->size(); ++peer) {
+    for (std::size_t peer = 0; peer < files->size(); ++peer) {
       std::uint8_t read = 0;
       const bool has_file = (*files)[peer].get() >= 0;
       checks.expect(has_file == (peer != rank), "a file of each other process");
-      checks.expect(!has_file || (pread((*files)[peer].get(), &read, 1, 0) == 1 &&
-                                  read == static_cast<std::uint8_t>(10 + peer)),
-                    "the file of rank " + std::to_string(peer));
+      checks.expect(
+          !has_file || (pread((*files)[peer].get(), &read, 1, 0) == 1 && read == 10 + peer),
+          "the file of rank " + std::to_string(peer));
     }
     barrier(setting.group);
   }

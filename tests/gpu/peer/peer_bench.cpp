@@ -11,6 +11,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench_kernel.hpp"
@@ -89,9 +90,8 @@ class BulkCopy {
 
 class Bench {
  public:
-  Bench(Checks& checks, const PeerGroup& group, const RankFixture& rank,
-        const BenchOptions& options)
-      : checks_(checks), group_(group), rank_(rank), options_(options) {}
+  Bench(Checks& checks, const PeerGroup& group, const RankFixture& rank, BenchOptions options)
+      : checks_(checks), group_(group), rank_(rank), options_(std::move(options)) {}
 
   /// Copies that this rank has a part in; all it is handed if it is the bulk copy's.
   [[nodiscard]] std::vector<RowCopy> copies(Ways ways) const {
@@ -134,14 +134,15 @@ class Bench {
 
   void write_json() const {
     std::ofstream file(options_.json_path);
-    file << "{\"layer_bytes\": " << layer_bytes() << ", \"rows\": [";
+    file << R"({"layer_bytes": )" << layer_bytes() << R"(, "rows": [)";
     for (std::size_t index = 0; index < rows_.size(); ++index) {
       const Row& row = rows_[index];
-      file << (index == 0 ? "\n" : ",\n") << "  {\"transport\": \"" << row.transport
-           << "\", \"variant\": \"" << row.variant << "\", \"ways\": \"" << name_of(row.ways)
-           << "\", \"gb_per_s\": " << row.gb_per_s << ", \"of_bulk\": " << row.of_bulk << "}";
+      file << (index == 0 ? "\n" : ",\n") << R"(  {"transport": ")" << row.transport
+           << R"(", "variant": ")" << row.variant << R"(", "ways": ")" << name_of(row.ways)
+           << R"(", "gb_per_s": )" << row.gb_per_s << R"(, "of_bulk": )" << row.of_bulk << "}";
     }
-    file << "],\n\"slowdown_percent\": {" << slowdowns_ << "}}\n";
+    file << "],\n"
+         << R"("slowdown_percent": {)" << slowdowns_ << "}}\n";
     checks_.expect(file.good(), "the JSON file is written");
   }
 

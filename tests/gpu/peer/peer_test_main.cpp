@@ -49,7 +49,7 @@ constexpr std::array kGroups{
     Group{"capture", test_capture, 1, Ranks::kThreads, 1, 60},
     Group{"memory", test_memory, 2, Ranks::kThreads, 1, 60},
     Group{"rate_limit", test_rate_limit, 2, Ranks::kThreads, 1, 60},
-    Group{"vmm_threads", test_vmm_threads, 4, Ranks::kThreads, 1, 90},
+    Group{"vmm_threads", test_vmm_threads, 4, Ranks::kThreads, 1, 180},
     Group{"vmm_files", test_vmm_files, 2, Ranks::kProcesses, 1, 90},
     Group{"vmm_fabric", test_vmm_fabric, 2, Ranks::kProcesses, 1, 90},
     Group{"host_staged", test_host_staged, 2, Ranks::kProcesses, 1, 90},

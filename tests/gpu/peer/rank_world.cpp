@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -133,7 +134,7 @@ class ThreadStar {
   explicit ThreadStar(std::int32_t rank_count) : posted_(static_cast<std::size_t>(rank_count)) {}
 
   std::vector<Bytes> gather(RankId rank, std::span<const std::byte> mine) {
-    constexpr std::chrono::seconds kLimit{30};
+    constexpr std::chrono::seconds kLimit{100};
     std::unique_lock lock(mutex_);
     posted_[rank.index()].assign(mine.begin(), mine.end());
     const std::int64_t round = round_;
@@ -208,12 +209,12 @@ WorldOutcome run_as_processes(const WorldOptions& options, const RankCase& rank_
   std::vector<int> sockets;
   std::vector<pid_t> processes;
   for (std::int32_t rank = 0; rank < options.rank_count; ++rank) {
-    int pair[2] = {-1, -1};
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+    std::array<int, 2> pair{-1, -1};
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) {
       throw std::runtime_error("no socket pair");
     }
     const timeval limit{.tv_sec = options.limit_s, .tv_usec = 0};
-    for (const int end : {pair[0], pair[1]}) {
+    for (const int end : pair) {
       setsockopt(end, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
     }
     processes.push_back(start_process(options.limit_s, [&, socket = pair[1]] {
@@ -248,6 +249,7 @@ WorldOutcome run_as_threads(const WorldOptions& options, const RankCase& rank_ca
   const pid_t process = start_process(options.limit_s, [&] {
     ThreadStar star(options.rank_count);
     std::vector<std::thread> threads;
+    threads.reserve(static_cast<std::size_t>(options.rank_count));
     for (std::int32_t rank = 0; rank < options.rank_count; ++rank) {
       threads.emplace_back([&, rank] {
         const auto gather = [&star, rank](std::span<const std::byte> mine) {

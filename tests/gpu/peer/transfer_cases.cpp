@@ -79,8 +79,9 @@ void move_layer(Checks& checks, const PeerGroup& group, const RankFixture& rank,
     checks.expect(started.has_value(), started ? "started" : started.error().message);
     tickets.push_back(started.value_or(env::Ticket{}));
   }
-  for (auto ticket = tickets.rbegin(); ticket != tickets.rend(); ++ticket) {
-    checks.expect(wait_for(transport, *ticket) == Completion::kDone, "a ticket is done");
+  std::ranges::reverse(tickets);
+  for (const env::Ticket ticket : tickets) {
+    checks.expect(wait_for(transport, ticket) == Completion::kDone, "a ticket is done");
   }
   barrier(group);
   const RankId sender{(group.rank.value + group.rank_count - 1) % group.rank_count};
