@@ -1,13 +1,13 @@
 // Goal: staging gives the bytes, scales, slots, weights and counts of the references, bit for bit.
-// Method: every size with every format; ids, gates, masks and NaN weights on padding drawn anew
+// Method: every size with every format, and with random activations every routing; with others, and
+// for large batches, routings by turns. Ids, gates, masks and NaN weights on padding are drawn anew
 // each time, by turns with and without a map. Outputs are poisoned to past their ends, where the
-// poison must stay; counts start at drawn values.
+// poison must stay.
 #include "eplb/gpu/staging.hpp"
 
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -147,8 +147,7 @@ StagingArguments<Id> common_arguments(const Arena& arena) {
   return arguments;
 }
 
-/// One filling's activations in all formats, each with the given of the routings: all of them, or
-/// the next one in turn.
+/// One filling's activations in all formats, each with every routing or with the next one in turn.
 class Round {
  public:
   Round(Checks& checks, const Arena& arena, Draw& draw)

@@ -167,21 +167,35 @@ __device__ void keep_top_groups(const RouterRule& rule, std::uint32_t lane,
   }
 }
 
-/// The best expert, ties to the lowest, which is then out of the choice.
+/// The greatest of a lane's keys, and the first place where it stands.
+struct LaneBest {
+  std::uint32_t key;
+  int index;
+};
+
+/// As a tree, whose comparisons do not wait for each other.
+template <int kFirst, int kCount, int kValues>
+__device__ LaneBest lane_best(const std::uint32_t (&keys)[kValues]) {
+  if constexpr (kCount == 1) {
+    return {keys[kFirst], kFirst};
+  } else {
+    const LaneBest left = lane_best<kFirst, kCount / 2>(keys);
+    const LaneBest right = lane_best<kFirst + kCount / 2, kCount - kCount / 2>(keys);
+    const bool is_right = right.key > left.key;
+    return {is_right ? right.key : left.key, is_right ? right.index : left.index};
+  }
+}
+
+/// The best expert, ties to the lowest, which is then out of the choice. A lane's experts ascend,
+/// so the first of its equals is its lowest.
 template <int kValues>
 __device__ std::int32_t take_best(const LaneExperts& experts, std::uint32_t (&keys)[kValues]) {
   constexpr std::uint32_t kNobody = 0xFFFFFFFFU;
-  std::uint32_t best = keys[0];
-  int best_index = 0;  // A lane's experts ascend, so the first of equals is its lowest.
-#pragma unroll
-  for (int index = 1; index < kValues; ++index) {
-    best_index = keys[index] > best ? index : best_index;
-    best = max(best, keys[index]);
-  }
-  const bool leads = best == __reduce_max_sync(kAllLanes, best);
-  const auto own = static_cast<std::uint32_t>(experts.expert(best_index));
+  const LaneBest best = lane_best<0, kValues>(keys);
+  const bool leads = best.key == __reduce_max_sync(kAllLanes, best.key);
+  const auto own = static_cast<std::uint32_t>(experts.expert(best.index));
   const std::uint32_t expert = __reduce_min_sync(kAllLanes, leads ? own : kNobody);
-  const int taken_index = leads && own == expert ? best_index : -1;
+  const int taken_index = leads && own == expert ? best.index : -1;
 #pragma unroll
   for (int index = 0; index < kValues; ++index) {
     keys[index] = index == taken_index ? kNoKey : keys[index];
