@@ -10,6 +10,11 @@ endif()
 # The toolkit's usual folder is often not in the PATH.
 if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
   find_program(CMAKE_CUDA_COMPILER nvcc PATHS /usr/local/cuda/bin)
+  if(NOT CMAKE_CUDA_COMPILER AND EPLB_GPU STREQUAL AUTO)
+    set(EPLB_GPU OFF)  # For this run alone: the next one looks again.
+    message(STATUS "No nvcc found: nothing is built that needs CUDA")
+    return()
+  endif()
   if(NOT CMAKE_CUDA_COMPILER)
     message(FATAL_ERROR "EPLB_GPU needs nvcc: put it in the PATH, name it in the environment's "
       "CUDACXX, or configure with -DEPLB_GPU=OFF")

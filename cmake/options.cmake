@@ -11,7 +11,9 @@ set(EPLB_MUTANTS "" CACHE STRING
     "Mutants of core to build and hunt, by name, or `all` (tests/mutants)")
 option(EPLB_INSTALL "Generate the install rules" ${PROJECT_IS_TOP_LEVEL})
 option(EPLB_WERROR "Treat warnings as errors" OFF)
-option(EPLB_GPU "Build what needs CUDA" OFF)
+set(EPLB_GPU OFF CACHE STRING
+    "Build what needs CUDA, `eplb run` with it: ON, OFF, or AUTO, where nvcc is found")
+set_property(CACHE EPLB_GPU PROPERTY STRINGS OFF ON AUTO)
 set(EPLB_SANITIZE "" CACHE STRING
     "Sanitizers, as -fsanitize= takes them (address,undefined or thread)")
 

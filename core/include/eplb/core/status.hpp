@@ -21,7 +21,6 @@ struct RoundKey {
   std::int64_t round = 0;
 
   // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 misreads a defaulted comparison.
-  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 misreads a defaulted comparison.
   friend constexpr auto operator<=>(const RoundKey&, const RoundKey&) = default;
 };
 

@@ -20,7 +20,6 @@ struct SumKey {
   std::int64_t index = 0;  ///< Rearrangement, or step.
 
   // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 misreads a defaulted comparison.
-  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 misreads a defaulted comparison.
   friend constexpr auto operator<=>(const SumKey&, const SumKey&) = default;
 };
 
