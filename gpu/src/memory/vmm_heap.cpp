@@ -264,6 +264,7 @@ VmmHeap::VmmHeap(std::unique_ptr<State> state) : state_(std::move(state)) {}
 VmmHeap::~VmmHeap() = default;
 
 Result<std::unique_ptr<VmmHeap>> VmmHeap::create(PeerGroup group, HandleKind kind) {
+  const DeviceEntry entry(group.device);
   Result<DriverApi> driver = DriverApi::load();
   if (!driver) {
     return tl::unexpected(driver.error());
