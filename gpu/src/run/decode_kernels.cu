@@ -13,6 +13,10 @@ namespace {
 
 constexpr unsigned kBlockSize = 256;
 
+/// Of an expert layer: with four loads of 16 bytes a thread, 64 KB are under way on each
+/// multiprocessor, what its share of the memory's bandwidth takes.
+constexpr unsigned kServeThreads = 1024;
+
 __device__ std::uint64_t draw_bits(const LogitDraw& draw, std::int64_t step, std::int64_t index) {
   const std::uint64_t place = mixed(draw.seed + (std::uint64_t{draw.rank} << 32U) + draw.layer);
   return mixed(mixed(place + static_cast<std::uint64_t>(step)) + static_cast<std::uint64_t>(index));
@@ -154,7 +158,7 @@ __device__ void check_picks(const LayerService& service, const ServedTensors& te
   }
 }
 
-__global__ void __launch_bounds__(kBlockSize)
+__global__ void __launch_bounds__(kServeThreads)
     serve_kernel(const __grid_constant__ LayerService service,
                  const __grid_constant__ ServedTensors tensors) {
   extern __shared__ std::int32_t arrivals[];
@@ -214,7 +218,7 @@ void serve_layer(const LayerService& service, std::span<const WeightTensor> tens
   served.count = static_cast<std::int32_t>(tensors.size());
   const std::size_t shared_bytes =
       static_cast<std::size_t>(service.slots_per_rank) * sizeof(std::int32_t);
-  serve_kernel<<<static_cast<unsigned>(service.block_count), kBlockSize, shared_bytes, stream>>>(
+  serve_kernel<<<static_cast<unsigned>(service.block_count), kServeThreads, shared_bytes, stream>>>(
       service, served);
   EPLB_CUDA(cudaGetLastError());
 }

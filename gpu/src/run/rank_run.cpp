@@ -1,6 +1,7 @@
 #include "rank_run.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <thread>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "eplb/gpu/error.hpp"
 #include "eplb/gpu/memory/device_entry.hpp"
 #include "eplb/gpu/memory/vmm_heap.hpp"
+#include "eplb/gpu/run/map_check.hpp"
 
 namespace eplb::gpu {
 namespace {
@@ -91,7 +93,8 @@ Result<void> RankRun::prepare() {
   boundary_end_.emplace(Event::Timing::kOn);
   progress_ = std::make_unique<group::ProgressThread>(
       *balancer_, group::ProgressThread::Options{
-                      .on_start = [device = place_.device] { EPLB_CUDA(cudaSetDevice(device)); }});
+                      .on_start = [device = place_.device] { EPLB_CUDA(cudaSetDevice(device)); },
+                      .recording = recording_.get()});
   return {};
 }
 
@@ -120,7 +123,7 @@ Result<void> RankRun::make_balancer() {
                               .costs = options_.costs,
                               .row_bytes = {}};
   for (const auto& tensors : options_.tensor_bytes) {
-    settings.row_bytes.push_back(row_width(tensors));
+    settings.row_bytes.push_back(std::accumulate(tensors.begin(), tensors.end(), std::int64_t{0}));
   }
   env::Environment environment = rank_->environment();
   pass_check_ = std::make_unique<PassCheck>(
@@ -138,7 +141,11 @@ Result<void> RankRun::make_balancer() {
                                  .planner = environment.planner,
                                  .trace_sink = environment.trace_sink,
                                  .fault_points = environment.fault_points};
-  auto balancer = Balancer::create(std::move(settings), checked);
+  if (options_.replays) {
+    recording_ = std::make_unique<group::Recording>(checked);
+  }
+  auto balancer =
+      recording_ ? recording_->create(settings) : Balancer::create(std::move(settings), checked);
   if (!balancer) {
     return tl::unexpected(balancer.error());
   }
@@ -173,9 +180,28 @@ Result<void> RankRun::serve() {
     }
   }
   measured_s_ = static_cast<double>(ns_since(measured_from)) / 1e9;
-  auto drained = drain();
+  if (auto drained = drain(); !drained) {
+    return drained;
+  }
   close_figures();
-  return drained;
+  return replay();
+}
+
+Result<void> RankRun::replay() {
+  if (recording_ == nullptr) {
+    return {};
+  }
+  return progress_->with_balancer([this](const Balancer& balancer) -> Result<void> {
+    const auto replayed = group::replay(balancer.settings(), recording_->calls());
+    if (!replayed) {
+      return tl::unexpected(replayed.error());
+    }
+    if (*replayed != balancer.placement()) {
+      return fail(ErrorCode::kInternal, "the replayed balancer ends with another placement");
+    }
+    figures_.calls_replayed = static_cast<std::int64_t>(recording_->calls().size());
+    return {};
+  });
 }
 
 Result<bool> RankRun::run_step(std::int64_t step, StepKind kind) {
@@ -263,7 +289,13 @@ Result<void> RankRun::wait_for_device() {
 }
 
 Result<void> RankRun::drain() {
-  progress_->with_balancer([](Balancer& balancer) { balancer.drain(); });
+  progress_->with_balancer([this](Balancer& balancer) {
+    if (recording_) {
+      recording_->drain(balancer);
+    } else {
+      balancer.drain();
+    }
+  });
   const auto begin = SteadyClock::now();
   for (std::int64_t step = options_.warmup_steps + options_.steps + 1;; ++step) {
     const auto went_on = run_step(step, StepKind::kDummy);
@@ -349,6 +381,13 @@ void RankRun::verify_if_rearranged(std::int64_t step) {
                                                          stride, step, rank_->forward());
   figures_.rows_checked += findings.rows_checked;
   figures_.rows_wrong += findings.rows_wrong;
+  for (std::int32_t layer = 0; layer < options_.shape.layer_count; ++layer) {
+    const LayerId id{layer};
+    ++figures_.maps_checked;
+    figures_.maps_wrong +=
+        holds(rank_->mapping(id).map, LayerMap::from(placement.layer(id)), rank_->forward()) ? 0
+                                                                                             : 1;
+  }
 }
 
 void RankRun::close_figures() {
@@ -367,6 +406,10 @@ void RankRun::close_figures() {
   for (const LayerWeights& layer : rows.layers()) {
     figures_.weights_bytes += layer.row_width_bytes() * options_.shape.slots_per_rank();
   }
+  const LayerMapView map = rank_->mapping(LayerId{0}).map;
+  figures_.maps_bytes =
+      static_cast<std::int64_t>(map_entries(map.expert_count, map.tail_width) * sizeof(MapEntry)) *
+      options_.shape.layer_count;
   figures_.landing_bytes = rows.landing().row_stride_bytes * rows.landing().row_count;
 }
 
@@ -378,7 +421,10 @@ std::vector<Rearrangement> RankRun::rearrangements() {
 }
 
 Failure RankRun::stop_reason() {
-  return progress_->with_balancer([](const Balancer& balancer) { return balancer.stop_reason(); });
+  const Failure own =
+      progress_->with_balancer([](const Balancer& balancer) { return balancer.stop_reason(); });
+  // The group may have ended while the balancer was not asked.
+  return own ? own : parts_.membership.board().failure().value_or(Failure{});
 }
 
 }  // namespace eplb::gpu

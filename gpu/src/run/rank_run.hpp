@@ -16,6 +16,7 @@
 #include "eplb/gpu/transport/timeline.hpp"
 #include "eplb/group/progress_thread.hpp"
 #include "eplb/group/rank_exchange.hpp"
+#include "eplb/group/recording.hpp"
 #include "eplb/group/step_barrier.hpp"
 
 namespace eplb::gpu {
@@ -69,6 +70,7 @@ class RankRun {
   [[nodiscard]] Result<StepDecision> ask(StepKind kind);
   [[nodiscard]] Result<void> wait_for_device();
   [[nodiscard]] Result<void> drain();
+  [[nodiscard]] Result<void> replay();
   void keep_figures(const StepShape& shape);
   void sample_balance(std::int64_t step);
   void verify_if_rearranged(std::int64_t step);
@@ -86,6 +88,7 @@ class RankRun {
   std::unique_ptr<GpuRank> rank_;
   std::unique_ptr<PassCheck> pass_check_;
   std::unique_ptr<ContentCheck> content_check_;
+  std::unique_ptr<group::Recording> recording_;
   std::unique_ptr<Balancer> balancer_;
   std::unique_ptr<group::ProgressThread> progress_;
   std::unique_ptr<DecodeForward> forward_;

@@ -250,6 +250,7 @@ ExitCode run_on_gpus(ConfigRun& run, std::span<const std::string> arguments,
     return refuse(options.error());
   }
   options->verification = verification;
+  options->replays = verification == gpu::Verification::kEveryByte;
   const Processes processes = processes_of(scenario);
   const std::int32_t devices = gpu::device_count();
   const std::int32_t local = *place ? (*place)->local_process_count : processes.count;

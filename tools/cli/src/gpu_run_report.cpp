@@ -71,6 +71,9 @@ gpu::RankFigures summed(const gpu::ServeResult& serve) {
     all.words_wrong += rank.words_wrong;
     all.rows_checked += rank.rows_checked;
     all.rows_wrong += rank.rows_wrong;
+    all.maps_checked += rank.maps_checked;
+    all.maps_wrong += rank.maps_wrong;
+    all.calls_replayed += rank.calls_replayed;
     all.passes_checked += rank.passes_checked;
     all.passes_wrong += rank.passes_wrong;
     all.logged_checked += rank.logged_checked;
@@ -121,11 +124,14 @@ sim::SimulationResult in_terms_of_sim(const gpu::ServeResult& serve,
   result.commit_count = first.commit_count;
   result.commit_ns = first.commit_ns;
   result.memory.weights_bytes = first.weights_bytes;
+  const Shape shape = shape_of(scenario.model, scenario.parallel, scenario.eplb);
+  result.memory.redundant_bytes =
+      first.weights_bytes * shape.redundant_slot_count / std::max(shape.slot_count(), 1);
   result.memory.landing_bytes = first.landing_bytes;
+  result.memory.maps_bytes = first.maps_bytes;
   for (const Rearrangement& rearrangement : serve.rearrangements) {
-    if (rearrangement.abort) {
-      ++result.aborted_rearrangement_count;
-    }
+    const bool drained = rearrangement.abort.cause == FailureCause::kDrained;  // By the run's end.
+    result.aborted_rearrangement_count += rearrangement.abort && !drained ? 1 : 0;
     result.rearrangements.push_back({.rearrangement = rearrangement, .wire_ns = 0});
   }
   return result;
@@ -134,12 +140,15 @@ sim::SimulationResult in_terms_of_sim(const gpu::ServeResult& serve,
 bool failed(const gpu::ServeResult& serve) {
   const gpu::RankFigures all = summed(serve);
   return static_cast<bool>(serve.stop) || all.words_wrong > 0 || all.rows_wrong > 0 ||
-         all.passes_wrong > 0;
+         all.maps_wrong > 0 || all.passes_wrong > 0;
 }
 
 nlohmann::ordered_json gpu_run_json(const GpuRunReport& report) {
   Json json = sim_json(report.sim);
   const gpu::RankFigures all = summed(report.serve);
+  for (Json& rearrangement : json["rearrangements"]) {
+    rearrangement["wire_ms"] = nullptr;  // Copies run beside all else: nobody has timed them apart.
+  }
   json["measured"] = true;
   json["stop"] = report.serve.stop ? Json(describe(report.serve.stop)) : Json(nullptr);
   json["verification"] = {
@@ -169,10 +178,14 @@ void print_gpu_run(const GpuRunReport& report, std::ostream& out) {
       ratio(all.commit_ns, all.commit_count) * kUsPerNs,
       ratio(all.barrier_ns, all.steps) * kUsPerNs);
   out << fmt::format(
-      "verified: {} words of weights as served, {} wrong; {} rows by digest, {} wrong; {} passes, "
-      "{} of them by slot too, {} wrong\n",
-      all.words_checked, all.words_wrong, all.rows_checked, all.rows_wrong, all.passes_checked,
-      all.logged_checked, all.passes_wrong);
+      "verified: {} words of weights as served, {} wrong; {} rows by digest, {} wrong; {} maps, {} "
+      "wrong; {} passes, {} of them by slot too, {} wrong\n",
+      all.words_checked, all.words_wrong, all.rows_checked, all.rows_wrong, all.maps_checked,
+      all.maps_wrong, all.passes_checked, all.logged_checked, all.passes_wrong);
+  if (all.calls_replayed > 0) {
+    out << fmt::format("replayed: {} calls of the balancers, each answered and made again alike\n",
+                       all.calls_replayed);
+  }
   if (report.serve.stop) {
     out << "the group has ended: " << describe(report.serve.stop) << '\n';
   }

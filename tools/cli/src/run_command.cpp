@@ -21,7 +21,7 @@ CommandSyntax syntax() {
                      .value_name = "HOW",
                      .help = "what is proved of every slot after each rearrangement: served (only "
                              "what forwards check as they serve), sampled (default), all (every "
-                             "byte)"});
+                             "byte, and each balancer's calls replayed)"});
   return {
       .name = kName,
       .usage = "CONFIG [options]",

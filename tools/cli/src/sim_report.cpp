@@ -151,11 +151,10 @@ void print_rearrangements(const SimReport& report, std::ostream& out) {
     }
     const auto count = static_cast<double>(result.rearrangements.size());
     out << fmt::format(
-        "rearrangements: {}; a mean one moved {:.0f} experts, {:.3f} GB, {:.2f} ms on the wire; "
-        "the "
-        "longest took {:.1f} ms\n",
-        result.rearrangements.size(), moved / count, bytes / count / kBytesPerGb, wire_ms / count,
-        longest_ms);
+        "rearrangements: {}; a mean one moved {:.0f} experts, {:.3f} GB{}; the longest took {:.1f} "
+        "ms\n",
+        result.rearrangements.size(), moved / count, bytes / count / kBytesPerGb,
+        wire_ms > 0 ? fmt::format(", {:.2f} ms on the wire", wire_ms / count) : "", longest_ms);
   }
   if (report.config.scenario.eplb.enabled) {
     out << fmt::format("holds: {}, {:.3f} ms in all; steps delayed by commits: {}, {:.3f} ms\n",

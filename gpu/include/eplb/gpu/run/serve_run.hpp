@@ -34,6 +34,9 @@ struct ServeOptions {
   std::int64_t steps = 0;
   std::int64_t warmup_steps = 0;  ///< The first of them, which count in no figure.
   Verification verification = Verification::kSampled;
+  /// Keep all that balancers ask and are answered, and run each again at the end: kInternal where
+  /// one did something else. Takes some kilobytes a step.
+  bool replays = false;
   double copy_rate_limit_gb_per_s = 0;
   std::int64_t step_deadline_ms = 60'000;  ///< For a forward, a hold, or the last rank to come.
 };
@@ -66,9 +69,12 @@ struct RankFigures {
   std::int64_t words_wrong = 0;
   std::int64_t rows_checked = 0;
   std::int64_t rows_wrong = 0;
+  std::int64_t maps_checked = 0;
+  std::int64_t maps_wrong = 0;
   std::int64_t passes_checked = 0;
   std::int64_t passes_wrong = 0;
   std::int64_t logged_checked = 0;
+  std::int64_t calls_replayed = 0;  ///< Of the balancer's, that came again on a fresh one.
 
   std::int64_t hold_count = 0;
   std::int64_t hold_ns = 0;
@@ -88,6 +94,7 @@ struct RankFigures {
 
   std::int64_t weights_bytes = 0;
   std::int64_t landing_bytes = 0;
+  std::int64_t maps_bytes = 0;
 };
 
 struct BalanceSample {
