@@ -151,11 +151,16 @@ nlohmann::ordered_json gpu_run_json(const GpuRunReport& report) {
   }
   json["measured"] = true;
   json["stop"] = report.serve.stop ? Json(describe(report.serve.stop)) : Json(nullptr);
-  json["verification"] = {
-      {"words_served", all.words_checked}, {"words_wrong", all.words_wrong},
-      {"rows_digested", all.rows_checked}, {"rows_wrong", all.rows_wrong},
-      {"passes", all.passes_checked},      {"passes_logged", all.logged_checked},
-      {"passes_wrong", all.passes_wrong}};
+  json["verification"] = {{"words_served", all.words_checked},
+                          {"words_wrong", all.words_wrong},
+                          {"rows_digested", all.rows_checked},
+                          {"rows_wrong", all.rows_wrong},
+                          {"maps", all.maps_checked},
+                          {"maps_wrong", all.maps_wrong},
+                          {"calls_replayed", all.calls_replayed},
+                          {"passes", all.passes_checked},
+                          {"passes_logged", all.logged_checked},
+                          {"passes_wrong", all.passes_wrong}};
   json["costs_us"] = {
       {"boundary", ratio(all.plain_boundary_ns, all.plain_boundary_count) * kUsPerNs},
       {"boundary_while_moving", ratio(all.busy_boundary_ns, all.busy_boundary_count) * kUsPerNs},
