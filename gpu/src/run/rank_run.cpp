@@ -33,11 +33,12 @@ std::int64_t ns_between(const Event& begin, const Event& end) {
 }  // namespace
 
 RankRun::RankRun(const ServeOptions& options, const ServeParts& parts, const ServedRank& place,
-                 group::RankExchange& exchange)
+                 group::RankExchange& exchange, std::span<std::byte> staging)
     : options_(options),
       parts_(parts),
       place_(place),
       exchange_(exchange),
+      staging_(staging),
       control_plane_(parts.membership.control_plane(place.rank)),
       barrier_(parts.membership.step_barrier(place.rank)),
       popularities_(parts.popularities()) {}
@@ -66,7 +67,8 @@ Result<void> RankRun::prepare() {
   auto rank = GpuRank::create(rank_options, {.group = peers(),
                                              .control_plane = *control_plane_,
                                              .policy = parts_.policy,
-                                             .weights = OwnWeights{options_.tensor_bytes}});
+                                             .weights = OwnWeights{options_.tensor_bytes},
+                                             .staging = staging_});
   if (!rank) {
     return tl::unexpected(rank.error());
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "eplb/core/balancer.hpp"
@@ -31,9 +32,9 @@ struct StepShape {
 /// One rank of a run, on a thread of its own.
 class RankRun {
  public:
-  /// `exchange` is of all of the process' ranks.
+  /// `exchange` is of all of the process' ranks, `staging` of the group's, for torch_gloo.
   RankRun(const ServeOptions& options, const ServeParts& parts, const ServedRank& place,
-          group::RankExchange& exchange);
+          group::RankExchange& exchange, std::span<std::byte> staging);
   ~RankRun();
   RankRun(const RankRun&) = delete;
   RankRun& operator=(const RankRun&) = delete;
@@ -80,6 +81,7 @@ class RankRun {
   const ServeParts& parts_;
   ServedRank place_;
   group::RankExchange& exchange_;
+  std::span<std::byte> staging_;
   std::unique_ptr<env::ControlPlane> control_plane_;
   group::StepBarrier barrier_;
   PopularitySource popularities_;

@@ -7,6 +7,8 @@
 #include <thread>
 #include <type_traits>
 
+#include "eplb/gpu/transport/host_staged_transport.hpp"
+#include "eplb/group/shared_bytes.hpp"
 #include "rank_run.hpp"
 
 namespace eplb::gpu {
@@ -75,10 +77,21 @@ Result<ServeResult> serve(const ServeOptions& options, const ServeParts& parts) 
     own.push_back(place.rank);
   }
   group::RankExchange exchange(parts.membership, own, kExchangeMs);
+  std::unique_ptr<group::SharedBytes> staging;
+  if (options.communicator == Communicator::kTorchGloo) {
+    auto mapped = group::SharedBytes::map(
+        parts.membership,
+        HostStagedTransport::shared_bytes({.rank_count = options.shape.rank_count}), kExchangeMs);
+    if (!mapped) {
+      return tl::unexpected(mapped.error());
+    }
+    staging = std::move(*mapped);
+  }
   std::vector<std::unique_ptr<RankRun>> runs;
   runs.reserve(own.size());
   for (const ServedRank& place : parts.ranks) {
-    runs.push_back(std::make_unique<RankRun>(options, parts, place, exchange));
+    runs.push_back(std::make_unique<RankRun>(options, parts, place, exchange,
+                                             staging ? staging->bytes() : std::span<std::byte>{}));
   }
   std::vector<RankEnd> ends(runs.size());
   {
