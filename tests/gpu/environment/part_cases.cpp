@@ -199,7 +199,7 @@ void expect_heads(Checks& checks, const DeviceMapPublisher& publisher,
     std::vector<std::int32_t> actual;
     std::vector<std::int32_t> expected;
     for (std::int32_t expert = 0; expert < view.expert_count; ++expert) {
-      const auto head = static_cast<std::size_t>(expert * kHeadEntries);
+      const auto head = static_cast<std::size_t>(expert) * kHeadEntries;
       const LogicalExpertId id{expert};
       const LayerMap& map = maps[static_cast<std::size_t>(layer)];
       actual.push_back(heads[head + kHeadSlotsBegin - 1]);
