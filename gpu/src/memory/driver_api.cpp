@@ -1,4 +1,4 @@
-#include "driver_api.hpp"
+#include "eplb/gpu/memory/driver_api.hpp"
 
 #include <cuda_runtime_api.h>
 

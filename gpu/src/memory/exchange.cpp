@@ -1,4 +1,4 @@
-#include "exchange.hpp"
+#include "eplb/gpu/memory/exchange.hpp"
 
 #include <algorithm>
 

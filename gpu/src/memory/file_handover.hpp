@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "eplb/core/result.hpp"
-#include "exchange.hpp"
+#include "eplb/gpu/memory/exchange.hpp"
 
 namespace eplb::gpu {
 

@@ -1,4 +1,4 @@
-#include "nccl_api.hpp"
+#include "eplb/gpu/memory/nccl_api.hpp"
 
 #include <dlfcn.h>
 

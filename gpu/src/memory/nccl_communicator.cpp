@@ -1,4 +1,4 @@
-#include "nccl_communicator.hpp"
+#include "eplb/gpu/memory/nccl_communicator.hpp"
 
 #include <chrono>
 #include <cstring>

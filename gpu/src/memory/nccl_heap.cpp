@@ -8,10 +8,10 @@
 
 #include "eplb/gpu/buffer.hpp"
 #include "eplb/gpu/memory/device_entry.hpp"
+#include "eplb/gpu/memory/exchange.hpp"
+#include "eplb/gpu/memory/nccl_api.hpp"
+#include "eplb/gpu/memory/nccl_communicator.hpp"
 #include "eplb/gpu/stream.hpp"
-#include "exchange.hpp"
-#include "nccl_api.hpp"
-#include "nccl_communicator.hpp"
 #include "nccl_window.hpp"
 #include "peer_access.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "exchange.hpp"
+#include "eplb/gpu/memory/exchange.hpp"
 
 namespace eplb::gpu {
 

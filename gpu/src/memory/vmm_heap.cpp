@@ -10,10 +10,10 @@
 #include <string>
 #include <utility>
 
-#include "driver_api.hpp"
 #include "eplb/gpu/error.hpp"
 #include "eplb/gpu/memory/device_entry.hpp"
-#include "exchange.hpp"
+#include "eplb/gpu/memory/driver_api.hpp"
+#include "eplb/gpu/memory/exchange.hpp"
 #include "file_handover.hpp"
 #include "peer_access.hpp"
 #include "vmm_mapping.hpp"
@@ -264,6 +264,7 @@ VmmHeap::VmmHeap(std::unique_ptr<State> state) : state_(std::move(state)) {}
 VmmHeap::~VmmHeap() = default;
 
 Result<std::unique_ptr<VmmHeap>> VmmHeap::create(PeerGroup group, HandleKind kind) {
+  const DeviceEntry entry(group.device);
   Result<DriverApi> driver = DriverApi::load();
   if (!driver) {
     return tl::unexpected(driver.error());

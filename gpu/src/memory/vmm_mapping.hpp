@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "driver_api.hpp"
 #include "eplb/core/result.hpp"
+#include "eplb/gpu/memory/driver_api.hpp"
 
 namespace eplb::gpu {
 

@@ -8,17 +8,17 @@
 #include <utility>
 #include <vector>
 
-#include "../memory/exchange.hpp"
-#include "../memory/nccl_api.hpp"
-#include "../memory/nccl_communicator.hpp"
 #include "eplb/gpu/memory/device_entry.hpp"
+#include "eplb/gpu/memory/exchange.hpp"
+#include "eplb/gpu/memory/nccl_api.hpp"
+#include "eplb/gpu/memory/nccl_communicator.hpp"
 #include "eplb/gpu/stream.hpp"
 #include "eplb/gpu/transport/timeline.hpp"
 
 namespace eplb::gpu {
 namespace {
 
-constexpr std::size_t kSpareCommunicators = 3;
+constexpr std::size_t kSpareCommunicators = 7;
 
 /// This rank's half of one tensor's way.
 struct Half {
@@ -94,7 +94,7 @@ struct NcclTransport::State {
         return;
       }
       if (code != ncclSuccess) {
-        give_up();
+        give_up(false);
         return;
       }
       timeline.mark(orders.front().ticket);
@@ -106,19 +106,24 @@ struct NcclTransport::State {
     timeline.fail_pending();
     orders.clear();
     failed_to = timeline.newest();
+    is_told = false;
   }
 
-  /// Ends as failed all that is unfinished. Aborting waits for kernels to leave the device, and a
-  /// new communicator for peers, so both are a thread's.
-  void give_up() {
+  /// Ends as failed all that is unfinished, and goes on with the next communicator, if `renews`.
+  /// Aborting waits for kernels to leave the device, and a new communicator for peers, so both are
+  /// a thread's.
+  void give_up(bool renews) {
     drop_orders();
     is_launching = false;
+    aborted = false;
     renewed = false;
-    renewal = std::thread([this] {
+    renewal = std::thread([this, renews] {
       try {
         const DeviceEntry entry(group.device);
-        { const NcclCommunicator aborted = std::exchange(communicator, NcclCommunicator{}); }
-        Result<NcclCommunicator> opened = open_next();
+        { const NcclCommunicator ended = std::exchange(communicator, NcclCommunicator{}); }
+        aborted = true;
+        Result<NcclCommunicator> opened =
+            renews ? open_next() : fail(ErrorCode::kDevice, "NCCL has failed");
         if (opened) {
           communicator = std::move(*opened);
         } else {
@@ -132,16 +137,25 @@ struct NcclTransport::State {
     });
   }
 
-  /// Whether it has ended.
+  /// Whether it has ended. Tickets end as soon as no kernel can touch a row any more.
   bool end_renewal() {
+    if (aborted && !is_told) {
+      const DeviceEntry entry(group.device);
+      timeline.mark(failed_to);
+      is_told = true;
+    }
     if (!renewed) {
       return false;
     }
     renewal.join();
-    const DeviceEntry entry(group.device);
-    timeline.mark(failed_to);
     if (failure.has_value()) {
       timeline.break_off();
+      return true;
+    }
+    if (renewals_due > 0) {
+      --renewals_due;
+      give_up(true);
+      return false;
     }
     return true;
   }
@@ -157,10 +171,15 @@ struct NcclTransport::State {
   NcclCommunicator communicator;
   std::deque<Order> orders;
   bool is_launching = false;  ///< The first order: NCCL has it and has not said what became of it.
-  env::Ticket failed_to;      ///< The last ticket that a renewal has ended.
+  env::Ticket failed_to;      ///< The last ticket that a renewal ends.
+  bool is_told = false;       ///< Its mark is appended.
+  /// Cancels that came during a renewal. Ranks go through communicators one by one, so that those
+  /// that are slower meet the others in the same one.
+  int renewals_due = 0;
   std::optional<Error> failure;  ///< Why there is no communicator. Written by a renewal, and read
                                  ///< only after `renewed`.
   std::thread renewal;
+  std::atomic<bool> aborted{false};
   std::atomic<bool> renewed{false};
   std::atomic<bool> stops{false};
 };
@@ -250,11 +269,9 @@ void NcclTransport::cancel() {
   state_->advance();
   if (state_->renewal.joinable()) {
     state_->drop_orders();
-    return;
-  }
-  const env::Completion newest = state_->timeline.poll(state_->timeline.newest());
-  if (!state_->failure.has_value() && newest == env::Completion::kPending) {
-    state_->give_up();
+    ++state_->renewals_due;
+  } else if (!state_->failure.has_value()) {
+    state_->give_up(true);
   }
 }
 

@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
-#include "../memory/driver_api.hpp"
 #include "eplb/gpu/buffer.hpp"
+#include "eplb/gpu/memory/driver_api.hpp"
 #include "eplb/gpu/stream.hpp"
 #include "word_kernel.hpp"
 

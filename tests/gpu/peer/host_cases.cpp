@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "eplb/gpu/memory/exchange.hpp"
 #include "eplb/gpu/memory/rank_weights.hpp"
-#include "memory/exchange.hpp"
 #include "memory/file_handover.hpp"
 #include "peer_cases.hpp"
 #include "transport/host_mailbox.hpp"

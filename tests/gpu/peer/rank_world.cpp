@@ -134,7 +134,7 @@ class ThreadStar {
   explicit ThreadStar(std::int32_t rank_count) : posted_(static_cast<std::size_t>(rank_count)) {}
 
   std::vector<Bytes> gather(RankId rank, std::span<const std::byte> mine) {
-    constexpr std::chrono::seconds kLimit{30};
+    constexpr std::chrono::seconds kLimit{100};
     std::unique_lock lock(mutex_);
     posted_[rank.index()].assign(mine.begin(), mine.end());
     const std::int64_t round = round_;

@@ -310,9 +310,9 @@ void test_nccl(Checks& checks, const RankSetting& setting) {
   if (transport) {
     move_all(checks, group, rank, **transport);
     cancel_one_end(checks, group, rank, **transport);
+    barrier(group);
+    transport->reset();
   }
-  barrier(group);
-  transport->reset();
   rank.memory().release();
   barrier(group);
 }

@@ -39,9 +39,10 @@ class NcclTransport final : public env::Transport {
   [[nodiscard]] Result<env::Ticket> start(std::span<const RowCopy> copies) override;
   [[nodiscard]] env::Completion poll(env::Ticket ticket) const override;
 
-  /// NCCL can only give up everything: if anything is unfinished, the communicator is aborted, on a
-  /// thread of its own, and a spare one takes its place; all that was unfinished ends as failed.
-  /// All ranks must do so between the same two starts. There are three spares.
+  /// NCCL can only give up everything: the communicator is aborted, on a thread of its own, and a
+  /// spare one takes its place; all that was unfinished ends as failed. All ranks must do so
+  /// between the same two starts, also those that have nothing unfinished, since the new
+  /// communicator waits for all. There are seven spares.
   void cancel() override;
 
   /// Looks for a fault of the device, which no poll sees; see Timeline::check.

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "exchange.hpp"
-#include "nccl_api.hpp"
+#include "eplb/gpu/memory/exchange.hpp"
+#include "eplb/gpu/memory/nccl_api.hpp"
 
 namespace eplb::gpu {
 
