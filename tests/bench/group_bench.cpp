@@ -100,7 +100,7 @@ void round_of_all(benchmark::State& state) {
 
 /// 256 KB of doubles, from the start on all ranks to the sum on rank 0.
 void sum_of_all(benchmark::State& state) {
-  constexpr std::int64_t kValues = 32 * 1024;
+  constexpr std::int64_t kValues = 32'768;
   const std::vector<double> values(kValues, 1.5);
   const auto key_of = [](std::int64_t index) {
     return env::SumKey{.kind = env::SumKey::Kind::kWindow, .index = index};
@@ -178,6 +178,7 @@ void join(benchmark::State& state) {
   for (auto _ : state) {
     std::vector<std::unique_ptr<Membership>> memberships(static_cast<std::size_t>(count));
     std::vector<std::thread> threads;
+    threads.reserve(memberships.size());
     for (std::int32_t rank = 0; rank < count; ++rank) {
       threads.emplace_back([&memberships, rank, count] {
         group::RendezvousOptions options;

@@ -177,6 +177,9 @@ void Bridge::send_to_all(FrameKind kind, std::span<const std::byte> body,
 }
 
 void Bridge::run_receiver() {
+  for (const std::unique_ptr<GuardedLink>& link : links_) {
+    receive(*link);  // What came right behind the introduction is here already.
+  }
   while (true) {
     std::vector<pollfd> waiting;
     waiting.reserve(links_.size() + 1);

@@ -89,7 +89,7 @@ TEST_CASE("board: sums of a shape are as large as a balancer asks for") {
   const Shape shape{
       .layer_count = 40, .expert_count = 384, .redundant_slot_count = 32, .rank_count = 32};
   CHECK(SumSizes::of(shape, 4) ==
-        SumSizes{.window_values_max = 40 * 384 * 4, .balancedness_values_max = 40 * 32});
+        SumSizes{.window_values_max = 61'440, .balancedness_values_max = 1'280});
 }
 
 TEST_CASE("board: only the deciding one ends the group, others propose") {

@@ -20,7 +20,7 @@ Status status_of(std::int32_t rank, std::int64_t rearrangement, std::int64_t rou
   status.rank = RankId{rank};
   status.key = {.channel = channel, .rearrangement = rearrangement, .round = round};
   status.state = MigrationState::kMoving;
-  status.digest = static_cast<std::uint64_t>(1000 * rank + round);
+  status.digest = static_cast<std::uint64_t>(std::int64_t{1000} * rank + round);
   status.landed_layers = static_cast<std::int32_t>(round);
   return status;
 }

@@ -24,15 +24,14 @@ std::string refusal_of(const Variables& variables) {
   return place ? "none" : place.error().message;
 }
 
-const Variables& torchrun() {
-  static const Variables kVariables{{"RANK", "5"},
-                                    {"WORLD_SIZE", "16"},
-                                    {"LOCAL_RANK", "1"},
-                                    {"LOCAL_WORLD_SIZE", "4"},
-                                    {"MASTER_ADDR", "node0"},
-                                    {"MASTER_PORT", "29500"},
-                                    {"TORCHELASTIC_RUN_ID", "job7"}};
-  return kVariables;
+Variables torchrun() {
+  return {{"RANK", "5"},
+          {"WORLD_SIZE", "16"},
+          {"LOCAL_RANK", "1"},
+          {"LOCAL_WORLD_SIZE", "4"},
+          {"MASTER_ADDR", "node0"},
+          {"MASTER_PORT", "29500"},
+          {"TORCHELASTIC_RUN_ID", "job7"}};
 }
 
 TEST_CASE("place: without any launcher's variables there is none") {
