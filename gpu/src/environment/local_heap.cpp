@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
-#include "../memory/exchange.hpp"
 #include "eplb/gpu/memory/device_entry.hpp"
+#include "eplb/gpu/memory/exchange.hpp"
 
 namespace eplb::gpu {
 

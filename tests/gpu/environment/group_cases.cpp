@@ -24,9 +24,7 @@ namespace {
 class Capturing {
  public:
   Capturing() {
-    const Stream stream;
-    launch_nothing(stream.get());  // To load a kernel is one of the unsafe calls.
-    stream.synchronize();
+    load_kernel();
     thread_ = std::thread([this] { run(); });
   }
 
@@ -50,6 +48,13 @@ class Capturing {
   [[nodiscard]] cudaError_t failure() const { return failure_; }
 
  private:
+  /// To load a kernel is one of the unsafe calls.
+  static void load_kernel() {
+    const Stream stream;
+    launch_nothing(stream.get());
+    stream.synchronize();
+  }
+
   void run() {
     const Stream stream;
     while (!stopping_ && failure_ == cudaSuccess) {
@@ -100,7 +105,7 @@ void test_rearrangements(Checks& checks, const RankSetting& setting) {
 }
 
 void test_held(Checks& checks, const RankSetting& setting) {
-  ServedRank rank(checks, setting, {.use_async = false, .seed = 2});
+  ServedRank rank(checks, setting, {.use_async = false, .has_engine = true, .seed = 2});
   rank.serve(100);
   rank.judge();
 }

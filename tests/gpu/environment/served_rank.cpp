@@ -115,7 +115,8 @@ ServedRank::ServedRank(Checks& checks, const RankSetting& setting, const ServedO
           {.group = group_,
            .control_plane = *control_plane_,
            .policy = policy_,
-           .weights = OwnWeights{.tensor_bytes = tensor_bytes(shape())},
+           .weights = weights(),
+           .forward = options.has_engine ? engine_stream_.get() : nullptr,
            .staging = setting.shared}),
       "a rank's environment");
   forward_.emplace(shape(), own_draw_, rank_->forward());
@@ -151,6 +152,26 @@ ServedRank::~ServedRank() {
   if (membership_ != nullptr) {
     membership_->leave();
   }
+}
+
+std::variant<OwnWeights, EngineWeights> ServedRank::weights() {
+  constexpr std::int64_t kBetweenRows = 96;
+  if (!options_.has_engine) {
+    return OwnWeights{.tensor_bytes = tensor_bytes(shape())};
+  }
+  EngineWeights weights;
+  for (const std::vector<std::int64_t>& sizes : tensor_bytes(shape())) {
+    std::vector<WeightTensor>& tensors = weights.layers.emplace_back();
+    for (const std::int64_t bytes : sizes) {
+      const std::int64_t stride_bytes = bytes + kBetweenRows;
+      engine_buffers_.emplace_back(
+          static_cast<std::size_t>(stride_bytes * shape().slots_per_rank()));
+      tensors.push_back({.base = engine_buffers_.back().data(),
+                         .row_bytes = bytes,
+                         .row_stride_bytes = stride_bytes});
+    }
+  }
+  return weights;
 }
 
 void ServedRank::load_weights() {
