@@ -2,6 +2,7 @@
 // before; queues copy, wait and fail as the core expects. Method: one device; a gate that holds a
 // stream until the host lets it go; every byte downloaded and compared.
 #include <array>
+#include <chrono>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -212,6 +213,8 @@ void test_queues(Checks& checks, const RankSetting& setting) {
       forward.copy(std::array{RowCopy{landing_of(own, 4), slot_of(layer, own, 1)},
                               RowCopy{landing_of(own, 1), slot_of(layer, own, 3)}});
       const env::Ticket committed = forward.signal();
+      // Time for a queue that does not wait to show it.
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
       checks.expect(forward.poll(committed) == Completion::kPending, "a queue waits for another");
       gate.open();
       checks.expect(wait_for(forward, committed) == Completion::kDone, "and then goes on");
