@@ -5,7 +5,7 @@
 
 namespace eplb::group {
 
-ProgressThread::Turn::Turn(ProgressThread& owner) : owner_(owner) {
+ProgressThread::Turn::Turn(ProgressThread& owner, bool wakes) : owner_(owner), wakes_(wakes) {
   const std::int64_t since_ns = owner.clock_.now_ns();
   ++owner.wanting_;
   lock_ = std::unique_lock(owner.mutex_);
@@ -16,7 +16,7 @@ ProgressThread::Turn::Turn(ProgressThread& owner) : owner_(owner) {
 
 ProgressThread::Turn::~Turn() {
   --owner_.wanting_;
-  owner_.woken_ = true;
+  owner_.woken_ = owner_.woken_ || wakes_;
   lock_.unlock();
   owner_.wake_.notify_one();
 }
@@ -37,7 +37,7 @@ ProgressThread::~ProgressThread() {
 }
 
 StepDecision ProgressThread::on_step(StepKind kind) {
-  const Turn turn(*this);
+  const Turn turn(*this, true);
   if (thrown_ != nullptr) {
     std::rethrow_exception(thrown_);
   }

@@ -45,10 +45,10 @@ class ProgressThread {
   /// or progress has thrown, after which nobody calls progress any more.
   [[nodiscard]] StepDecision on_step(StepKind kind);
 
-  /// What `use(Balancer&)` returns, called while neither entry runs. Then as after on_step.
+  /// What `use(Balancer&)` returns, called while neither entry runs.
   template <typename Use>
   auto with_balancer(Use&& use) {
-    const Turn turn(*this);
+    const Turn turn(*this, false);
     return std::forward<Use>(use)(balancer_);
   }
 
@@ -62,7 +62,8 @@ class ProgressThread {
   /// The balancer is its owner's, and no one else's.
   class Turn {
    public:
-    explicit Turn(ProgressThread& owner);
+    /// Afterwards the thread looks at once what there is to do, if `wakes`.
+    Turn(ProgressThread& owner, bool wakes);
     ~Turn();
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
@@ -71,6 +72,7 @@ class ProgressThread {
 
    private:
     ProgressThread& owner_;
+    bool wakes_;
     std::unique_lock<std::mutex> lock_;
   };
 
