@@ -334,7 +334,7 @@ void ServedRank::expect_maps(const Placement& placement) {
 
 void ServedRank::judge() {
   drain();
-  EPLB_CUDA(cudaStreamSynchronize(rank_->forward()));
+  verify();
   const std::int64_t longest_progress_ns = progress_->longest_progress_ns();
   const std::int64_t longest_wait_ns = progress_->longest_wait_ns();
   progress_.reset();
