@@ -50,8 +50,8 @@ void wait_for(StreamQueue& queue) {
 
 /// In the order in which the parts need each other, so that they go in the opposite one.
 struct GpuRank::State {
-  State(const GpuRankOptions& with_options, GpuRankParts with_parts)
-      : options(with_options),
+  State(GpuRankOptions with_options, GpuRankParts with_parts)
+      : options(std::move(with_options)),
         group(with_parts.group),
         control_plane(with_parts.control_plane),
         own_forward(stream_of_our_own(with_parts)),

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "checked_recorder.hpp"
 #include "drawn_forward.hpp"
@@ -29,13 +30,16 @@ namespace {
 constexpr Shape kShape{
     .layer_count = 3, .expert_count = 40, .redundant_slot_count = 8, .rank_count = 4};
 
-/// Opens a gate a while from now, beside a thread that is meant to wait for it.
+/// Opens a gate beside a thread that is meant to wait for it: when it is time, or within a second,
+/// which is before the gate gives up.
 class OpensLater {
  public:
-  explicit OpensLater(Gate& gate)
-      : thread_([&gate] {
-          constexpr std::chrono::milliseconds kAWhile{50};
-          std::this_thread::sleep_for(kAWhile);
+  OpensLater(Gate& gate, std::function<bool()> is_time)
+      : thread_([&gate, is_time = std::move(is_time)] {
+          const auto latest = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+          while (!is_time() && std::chrono::steady_clock::now() < latest) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          }
           gate.open();
         }) {}
 
@@ -154,7 +158,8 @@ void run_ahead_of_the_device(Checks& checks, CountedForwards& forwards) {
   checks.expect(forwards.recorder().wait_count() == waits_before,
                 "four passes under way make nobody wait");
   {
-    const OpensLater later(forwards.gate());
+    const DeviceLoadRecorder& recorder = forwards.recorder();
+    const OpensLater later(forwards.gate(), [&] { return recorder.wait_count() > waits_before; });
     forwards.run(7, kBoth);
   }
   checks.expect(forwards.recorder().wait_count() == waits_before + 1, "the fifth has to wait");
@@ -199,7 +204,7 @@ void expect_heads(Checks& checks, const DeviceMapPublisher& publisher,
     std::vector<std::int32_t> actual;
     std::vector<std::int32_t> expected;
     for (std::int32_t expert = 0; expert < view.expert_count; ++expert) {
-      const auto head = static_cast<std::size_t>(expert * kHeadEntries);
+      const auto head = static_cast<std::size_t>(expert) * kHeadEntries;
       const LogicalExpertId id{expert};
       const LayerMap& map = maps[static_cast<std::size_t>(layer)];
       actual.push_back(heads[head + kHeadSlotsBegin - 1]);
@@ -262,7 +267,10 @@ void test_map_publisher(Checks& checks, const RankSetting& setting) {
     publisher.flush();  // Of nothing.
   }
   {
-    const OpensLater later(gate);
+    const auto since = std::chrono::steady_clock::now();
+    const OpensLater later(gate, [since] {
+      return std::chrono::steady_clock::now() - since > std::chrono::milliseconds(50);
+    });
     publish_drawn(publisher, maps, draw);
   }
   expect_heads(checks, publisher, maps, stream);

@@ -21,6 +21,7 @@ constexpr std::int32_t kWindowParts = 2;
 /// Tensors of odd sizes, others in every layer.
 std::vector<std::vector<std::int64_t>> tensor_bytes(const Shape& shape) {
   std::vector<std::vector<std::int64_t>> layers;
+  layers.reserve(static_cast<std::size_t>(shape.layer_count));
   for (std::int32_t layer = 0; layer < shape.layer_count; ++layer) {
     layers.push_back({40'960, 1'284, 20'480 + 16 * layer, 641});
   }
@@ -62,18 +63,19 @@ Balancer::Settings settings_of(const ServedOptions& options) {
 /// Rank 0 makes it, and all ranks of the process use it.
 group::Membership& membership_of_all(const PeerGroup& group,
                                      std::unique_ptr<group::Membership>& owner) {
-  group::Membership* shared = nullptr;
+  std::uintptr_t address = 0;
   if (group.rank.value == 0) {
     owner = group::Membership::alone(group.rank_count,
                                      group::SumSizes::of(ServedRank::shape(), kWindowParts))
                 .value();
-    shared = owner.get();
+    address = reinterpret_cast<std::uintptr_t>(owner.get());
   }
-  std::vector<std::byte> bytes(sizeof(shared));
-  std::memcpy(bytes.data(), &shared, sizeof(shared));
+  std::vector<std::byte> bytes(sizeof(address));
+  std::memcpy(bytes.data(), &address, sizeof(address));
   const std::vector<std::vector<std::byte>> all = group.all_gather(bytes);
-  std::memcpy(&shared, all.at(0).data(), sizeof(shared));
-  return *shared;
+  std::memcpy(&address, all.at(0).data(), sizeof(address));
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): what ranks exchange are bytes, and all are threads.
+  return *reinterpret_cast<group::Membership*>(address);
 }
 
 template <typename T>
@@ -113,7 +115,8 @@ ServedRank::ServedRank(Checks& checks, const RankSetting& setting, const ServedO
           {.group = group_,
            .control_plane = *control_plane_,
            .policy = policy_,
-           .weights = OwnWeights{.tensor_bytes = tensor_bytes(shape())},
+           .weights = weights(),
+           .forward = options.has_engine ? engine_stream_.get() : nullptr,
            .staging = setting.shared}),
       "a rank's environment");
   forward_.emplace(shape(), own_draw_, rank_->forward());
@@ -149,6 +152,26 @@ ServedRank::~ServedRank() {
   if (membership_ != nullptr) {
     membership_->leave();
   }
+}
+
+std::variant<OwnWeights, EngineWeights> ServedRank::weights() {
+  constexpr std::int64_t kBetweenRows = 96;
+  if (!options_.has_engine) {
+    return OwnWeights{.tensor_bytes = tensor_bytes(shape())};
+  }
+  EngineWeights weights;
+  for (const std::vector<std::int64_t>& sizes : tensor_bytes(shape())) {
+    std::vector<WeightTensor>& tensors = weights.layers.emplace_back();
+    for (const std::int64_t bytes : sizes) {
+      const std::int64_t stride_bytes = bytes + kBetweenRows;
+      engine_buffers_.emplace_back(
+          static_cast<std::size_t>(stride_bytes * shape().slots_per_rank()));
+      tensors.push_back({.base = engine_buffers_.back().data(),
+                         .row_bytes = bytes,
+                         .row_stride_bytes = stride_bytes});
+    }
+  }
+  return weights;
 }
 
 void ServedRank::load_weights() {
@@ -294,7 +317,7 @@ void ServedRank::expect_maps(const Placement& placement) {
     std::vector<std::int32_t> actual;
     std::vector<std::int32_t> expected;
     for (std::int32_t expert = 0; expert < view.expert_count; ++expert) {
-      const auto head = static_cast<std::size_t>(expert * kHeadEntries);
+      const auto head = static_cast<std::size_t>(expert) * kHeadEntries;
       const std::span<const std::int32_t> slots = map.slots(LogicalExpertId{expert});
       expected.push_back(static_cast<std::int32_t>(slots.size()));
       expected.insert(expected.end(), slots.begin(), slots.end());
@@ -311,7 +334,7 @@ void ServedRank::expect_maps(const Placement& placement) {
 
 void ServedRank::judge() {
   drain();
-  EPLB_CUDA(cudaStreamSynchronize(rank_->forward()));
+  verify();
   const std::int64_t longest_progress_ns = progress_->longest_progress_ns();
   const std::int64_t longest_wait_ns = progress_->longest_wait_ns();
   progress_.reset();

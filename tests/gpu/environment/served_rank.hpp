@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "checked_recorder.hpp"
@@ -13,6 +14,7 @@
 #include "eplb/core/balancer.hpp"
 #include "eplb/gpu/buffer.hpp"
 #include "eplb/gpu/environment/gpu_rank.hpp"
+#include "eplb/gpu/stream.hpp"
 #include "eplb/group/membership.hpp"
 #include "eplb/group/progress_thread.hpp"
 #include "peer/rank_world.hpp"
@@ -23,6 +25,7 @@ namespace eplb::gpu::test {
 struct ServedOptions {
   bool use_async = true;
   Communicator communicator = Communicator::kSymmMem;
+  bool has_engine = false;  ///< Weights and the stream of the forwards are an engine's.
   std::uint64_t seed = 20261130;
 };
 
@@ -54,6 +57,7 @@ class ServedRank {
   void judge();
 
  private:
+  [[nodiscard]] std::variant<OwnWeights, EngineWeights> weights();
   void load_weights();
   void step();
   void drain();
@@ -72,6 +76,8 @@ class ServedRank {
   ShufflingPolicy policy_;
   std::unique_ptr<group::Membership> membership_;  ///< Rank 0 owns it for all.
   std::unique_ptr<group::BoardControlPlane> control_plane_;
+  Stream engine_stream_;
+  std::vector<DeviceBuffer<std::byte>> engine_buffers_;
   std::unique_ptr<GpuRank> rank_;
   std::optional<DrawnForward> forward_;
   std::optional<CheckedRecorder> recorder_;

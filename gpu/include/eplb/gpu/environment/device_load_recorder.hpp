@@ -2,6 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -42,7 +43,7 @@ class DeviceLoadRecorder final : public env::LoadRecorder {
 
   [[nodiscard]] const env::RecordedPass* try_take() override;
 
-  /// How often close_pass has had to wait.
+  /// How often close_pass has had to wait, the wait under way included. For any thread.
   [[nodiscard]] std::int64_t wait_count() const { return wait_count_; }
 
   /// Looks for a fault of the device, which no poll sees; see Timeline::check.
@@ -66,7 +67,7 @@ class DeviceLoadRecorder final : public env::LoadRecorder {
   env::RecordedPass logged_;
   env::RecordedPass unlogged_;
   env::RecordedPass from_aside_;
-  std::int64_t wait_count_ = 0;
+  std::atomic<std::int64_t> wait_count_ = 0;
 };
 
 }  // namespace eplb::gpu
