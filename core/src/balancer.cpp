@@ -196,24 +196,32 @@ void Balancer::take_landed_loads() {
       EPLB_ASSERT(recorded.has_value());
     }
     if (pass->use.log) {
-      start_log(pass->step, pass->physical);
+      start_log(pass->step, pass->rank_loads.size() > 0 ? pass->rank_loads : rank_loads_of(*pass));
     }
   }
 }
 
-/// A rank's load is what all ranks sent to its slots. A rank that counts nothing adds nothing.
-void Balancer::start_log(std::int64_t step, const LoadMatrix& physical) {
+/// A rank's load is what all ranks sent to its slots.
+LoadMatrix Balancer::rank_loads_of(const env::RecordedPass& pass) const {
+  const Shape& shape = settings_.shape;
+  LoadMatrix loads(pass.physical.rows(), shape.rank_count);
+  for (Eigen::Index layer = 0; layer < pass.physical.rows(); ++layer) {
+    for (std::int32_t rank = 0; rank < shape.rank_count; ++rank) {
+      const Eigen::Index first = std::int64_t{rank} * shape.slots_per_rank();
+      loads(layer, rank) = pass.physical.row(layer).segment(first, shape.slots_per_rank()).sum();
+    }
+  }
+  return loads;
+}
+
+/// A rank that counts nothing adds nothing.
+void Balancer::start_log(std::int64_t step, const LoadMatrix& rank_loads) {
   const Shape& shape = settings_.shape;
   std::vector<double> loads(
       static_cast<std::size_t>(shape.layer_count) * static_cast<std::size_t>(shape.rank_count),
       0.0);
-  for (Eigen::Index layer = 0; layer < physical.rows(); ++layer) {
-    for (std::int32_t rank = 0; rank < shape.rank_count; ++rank) {
-      const Eigen::Index first = std::int64_t{rank} * shape.slots_per_rank();
-      const std::int64_t load = physical.row(layer).segment(first, shape.slots_per_rank()).sum();
-      loads[static_cast<std::size_t>(layer * shape.rank_count + rank)] = static_cast<double>(load);
-    }
-  }
+  std::transform(rank_loads.data(), rank_loads.data() + rank_loads.size(), loads.begin(),
+                 [](std::int64_t load) { return static_cast<double>(load); });
   environment_->control_plane.start_sum({.kind = env::SumKey::Kind::kBalancedness, .index = step},
                                         loads);
 }

@@ -1,7 +1,9 @@
-// Goal: the step kernel hands over all counts and clears the pass. Method: drawn counts of sizes
-// with and without a rest behind whole vectors, the snapshot poisoned, or none.
+// Goal: the step kernel hands over all counts, clears the pass and sums what is asked for. Method:
+// drawn counts of sizes with and without a rest behind whole vectors, the snapshot poisoned, or
+// none; sums of the last counters by ranks, against sums of the host.
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -46,6 +48,52 @@ void compare(Checks& checks, std::int32_t counter_count, bool has_snapshot, Draw
   }
 }
 
+struct RankSizes {
+  std::int32_t plain_count;
+  std::int32_t rank_sum_count;
+  std::int32_t slots_per_rank;
+};
+
+// 58 layers of 256 experts on 32 ranks of 9 slots, one rank, more slots than a warp has lanes, and
+// counters that begin where no vector does.
+constexpr std::array kRankSizes{
+    RankSizes{.plain_count = 58 * 256, .rank_sum_count = 58 * 32, .slots_per_rank = 9},
+    RankSizes{.plain_count = 5, .rank_sum_count = 1, .slots_per_rank = 6},
+    RankSizes{.plain_count = 3 * 5, .rank_sum_count = 3 * 2, .slots_per_rank = 208},
+    RankSizes{.plain_count = 0, .rank_sum_count = 7, .slots_per_rank = 33}};
+
+void compare_sums(Checks& checks, const RankSizes& sizes, Draw& draw) {
+  const Stream stream;
+  const std::int32_t counter_count =
+      sizes.plain_count + sizes.rank_sum_count * sizes.slots_per_rank;
+  const std::vector<std::int32_t> counts = drawn_counts(counter_count, draw);
+  const DeviceBuffer<std::int32_t> pass(counts.size());
+  const DeviceBuffer<std::int32_t> snapshot(counts.size());
+  const DeviceBuffer<std::int32_t> sums(static_cast<std::size_t>(sizes.rank_sum_count));
+  pass.upload(counts, stream.get());
+  snapshot.fill_bytes(0xA5, stream.get());
+  sums.fill_bytes(0xA5, stream.get());
+  finish_pass({.counter_count = counter_count,
+               .pass_counts = pass.data(),
+               .snapshot_counts = snapshot.data(),
+               .rank_sum_count = sizes.rank_sum_count,
+               .slots_per_rank = sizes.slots_per_rank,
+               .rank_sums = sums.data()},
+              stream.get());
+  std::vector<std::int32_t> expected;
+  expected.reserve(sums.size());
+  for (std::int32_t sum = 0; sum < sizes.rank_sum_count; ++sum) {
+    const auto first = counts.begin() + sizes.plain_count + sum * sizes.slots_per_rank;
+    expected.push_back(std::accumulate(first, first + sizes.slots_per_rank, 0));
+  }
+  const std::string what = std::to_string(sizes.rank_sum_count) + " sums: ";
+  checks.expect_equal<std::int32_t>(sums.download(stream.get()), expected, what + "sums");
+  checks.expect_equal<std::int32_t>(snapshot.download(stream.get()), counts, what + "snapshot");
+  checks.expect_equal<std::int32_t>(pass.download(stream.get()),
+                                    std::vector<std::int32_t>(counts.size(), 0),
+                                    what + "pass cleared");
+}
+
 }  // namespace
 
 void test_finish_pass(Checks& checks, const Setting& setting) {
@@ -54,6 +102,9 @@ void test_finish_pass(Checks& checks, const Setting& setting) {
     for (const bool has_snapshot : {false, true}) {
       compare(checks, counter_count, has_snapshot, draw);
     }
+  }
+  for (const RankSizes& sizes : kRankSizes) {
+    compare_sums(checks, sizes, draw);
   }
 }
 

@@ -32,6 +32,7 @@ DeviceLoadRecorder::DeviceLoadRecorder(const LoadRecorderOptions& options, cudaS
     pass->logical = LoadMatrix::Zero(shape.layer_count, shape.expert_count);
   }
   logged_.physical = LoadMatrix::Zero(shape.layer_count, shape.slot_count());
+  logged_.rank_loads = LoadMatrix::Zero(shape.layer_count, shape.rank_count);
 }
 
 void DeviceLoadRecorder::set_recording(bool recording) {
@@ -83,6 +84,7 @@ const env::RecordedPass* DeviceLoadRecorder::take_oldest() {
   if (closed.use.dummy) {
     pass.logical.setZero();
     pass.physical.setZero();
+    pass.rank_loads.setZero();
   } else {
     const std::optional<PassRecorder::Counts> counts = passes_.landed();
     if (!counts) {
@@ -90,6 +92,7 @@ const env::RecordedPass* DeviceLoadRecorder::take_oldest() {
     }
     std::ranges::copy(counts->logical, pass.logical.data());
     std::ranges::copy(counts->slots, pass.physical.data());
+    std::ranges::copy(counts->ranks, pass.rank_loads.data());
     passes_.take_off();
   }
   pass.step = closed.step;

@@ -60,7 +60,7 @@ bool PassCheck::is_right(const env::RecordedPass& pass) const {
       }
     }
   }
-  return folded == pass.logical;
+  return folded == pass.logical && pass.rank_loads.sum() == pass.physical.sum();
 }
 
 void PassCheck::publish(LayerId layer, const LayerMap& map, env::PlacementEpoch epoch) {

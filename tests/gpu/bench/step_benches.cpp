@@ -22,12 +22,19 @@ void bench_step(Report& report) {
     const DeviceBuffer<std::int32_t> snapshot(pass.size());
     pass.fill_bytes(1, stream.get());
     stream.synchronize();
-    const StepArguments arguments{.counter_count = counter_count,
-                                  .pass_counts = pass.data(),
-                                  .snapshot_counts = snapshot.data()};
+    StepArguments arguments{.counter_count = counter_count,
+                            .pass_counts = pass.data(),
+                            .snapshot_counts = snapshot.data()};
+    const DeviceBuffer<std::int32_t> sums(58 * 32);
+    if (has_slots) {
+      arguments.rank_sum_count = 58 * 32;
+      arguments.slots_per_rank = 9;
+      arguments.rank_sums = sums.data();
+    }
     report.add(
         {.name = "finish_pass",
-         .variant = std::string("58 x 256") + (has_slots ? " and 58 x 288" : ""),
+         .variant =
+             std::string("58 x 256") + (has_slots ? " and 58 x 288 with sums of 32 ranks" : ""),
          .timing = time_launches([&](cudaStream_t captured) { finish_pass(arguments, captured); }),
          .moved_bytes = 3.0 * static_cast<double>(pass.bytes())});
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -88,6 +89,14 @@ class CheckedRecorder final : public env::LoadRecorder {
     }
     if (!equal(pass.physical, expected.physical)) {
       tell("other counts by slot");
+    }
+    const Eigen::Index slots =
+        pass.physical.cols() / std::max<Eigen::Index>(pass.rank_loads.cols(), 1);
+    for (Eigen::Index rank = 0; rank < pass.rank_loads.cols(); ++rank) {
+      if (pass.rank_loads.col(rank) !=
+          pass.physical.middleCols(rank * slots, slots).rowwise().sum()) {
+        tell("other sums by rank");
+      }
     }
   }
 

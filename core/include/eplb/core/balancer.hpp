@@ -193,7 +193,8 @@ class Balancer {
   void make_machine(LoadHistory history);
   void open_step(StepKind kind);
   void take_landed_loads();
-  void start_log(std::int64_t step, const LoadMatrix& physical);
+  [[nodiscard]] LoadMatrix rank_loads_of(const env::RecordedPass& pass) const;
+  void start_log(std::int64_t step, const LoadMatrix& rank_loads);
   void take_logs();
   void refresh_recording();
   [[nodiscard]] bool agree();

@@ -44,7 +44,8 @@ class PassRecorder {
   /// A pass as the device counted it. Valid until it is taken off.
   struct Counts {
     std::span<const std::int32_t> logical;  ///< [layers, experts].
-    std::span<const std::int32_t> slots;    ///< [layers, slots] if they were read, else empty.
+    std::span<const std::int32_t> slots;    ///< [layers, slots] if they were read, else empty,
+    std::span<const std::int32_t> ranks;    ///< and their sums, [layers, ranks].
   };
 
   /// On the current device. Counts are cleared and the gate is shut.
@@ -94,6 +95,7 @@ class PassRecorder {
   Shape shape_;
   std::size_t logical_size_;
   std::size_t slots_size_;
+  std::size_t ranks_size_;
   DeviceBuffer<std::int32_t> gate_;
   DeviceBuffer<std::int32_t> pass_counts_;  ///< [layers, experts], then [layers, slots].
   std::vector<ReadBack> read_backs_;        ///< A ring.

@@ -20,6 +20,16 @@ struct StepArguments {
   std::int32_t counter_count = 0;           ///< Of all layers, by expert and by slot.
   std::int32_t* pass_counts = nullptr;      ///< [counters], cleared.
   std::int32_t* snapshot_counts = nullptr;  ///< [counters]; null: the counts are dropped.
+
+  // For the balancedness of a pass: the last counters are those of slots, rank by rank.
+  std::int32_t rank_sum_count = 0;    ///< Layers x ranks; 0: nothing is summed.
+  std::int32_t slots_per_rank = 0;    ///< Counters of each sum.
+  std::int32_t* rank_sums = nullptr;  ///< [rank sums], written.
+
+  /// Counters that belong to no sum; they come first.
+  [[nodiscard]] constexpr std::int32_t plain_count() const {
+    return counter_count - rank_sum_count * slots_per_rank;
+  }
 };
 
 /// One launch, that a graph can capture.

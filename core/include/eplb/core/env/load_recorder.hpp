@@ -19,6 +19,8 @@ struct RecordedPass {
   PassUse use;
   LoadMatrix logical;   ///< [layers, experts].
   LoadMatrix physical;  ///< [layers, slots] if `use.log`, else empty.
+  /// Of `physical`, [layers, ranks], where the world has summed it already; else empty.
+  LoadMatrix rank_loads = {};
 };
 
 /// Counts of the forwards, by logical expert, read back late but in order.
