@@ -28,8 +28,9 @@ __device__ void move_counts(const StepArguments& arguments, std::uint32_t thread
 }
 
 /// A warp moves a rank's counters of a layer, and sums them.
-__device__ void move_and_sum(const StepArguments& arguments, std::int32_t sum_index) {
-  const std::int32_t first = arguments.plain_count() + sum_index * arguments.slots_per_rank;
+__device__ void move_and_sum(const StepArguments& arguments, std::int32_t plain_count,
+                             std::int32_t sum_index) {
+  const std::int32_t first = plain_count + sum_index * arguments.slots_per_rank;
   std::int32_t sum = 0;
   for (std::int32_t slot = threadIdx.x % kWarpSize; slot < arguments.slots_per_rank;
        slot += kWarpSize) {
@@ -49,16 +50,16 @@ __device__ void move_and_sum(const StepArguments& arguments, std::int32_t sum_in
 /// One thread moves four plain counts; those behind the last whole four go one by one. The blocks
 /// behind theirs have a warp for each sum.
 __global__ void finish_pass_kernel(const __grid_constant__ StepArguments arguments,
-                                   std::uint32_t plain_block_count) {
+                                   std::int32_t plain_count, std::uint32_t plain_block_count) {
   if (blockIdx.x < plain_block_count) {
     move_counts(arguments, blockIdx.x * kBlockSize + threadIdx.x,
-                static_cast<std::uint32_t>(arguments.plain_count()));
+                static_cast<std::uint32_t>(plain_count));
     return;
   }
   const auto sum_index = static_cast<std::int32_t>(
       ((blockIdx.x - plain_block_count) * kBlockSize + threadIdx.x) / kWarpSize);
   if (sum_index < arguments.rank_sum_count) {
-    move_and_sum(arguments, sum_index);
+    move_and_sum(arguments, plain_count, sum_index);
   }
 }
 
@@ -76,7 +77,7 @@ void finish_pass(const StepArguments& arguments, cudaStream_t stream) {
   if (block_count == 0) {
     return;  // A pipeline stage without a layer of experts.
   }
-  finish_pass_kernel<<<block_count, kBlockSize, 0, stream>>>(arguments, plain_block_count);
+  finish_pass_kernel<<<block_count, kBlockSize, 0, stream>>>(arguments, plain, plain_block_count);
   EPLB_CUDA(cudaGetLastError());
 }
 
