@@ -49,15 +49,10 @@ class ReplayDesk {
 
   [[nodiscard]] bool at_end() const { return next_ == calls_.size(); }
 
-  /// The entry that comes next, as it was recorded.
-  [[nodiscard]] const RecordedCall& take_entry() { return calls_[next_++]; }
+  [[nodiscard]] std::size_t position() const { return next_; }
 
-  void check_entry(bool same_answer, std::string_view name) const {
-    if (!same_answer) {
-      throw Difference("before call " + std::to_string(next_) + ": another answer of " +
-                       std::string(name));
-    }
-  }
+  /// The call that comes next, as it was recorded.
+  [[nodiscard]] const RecordedCall& take() { return calls_[next_++]; }
 
   [[nodiscard]] env::Environment environment() { return environment_.environment(); }
 
@@ -76,14 +71,15 @@ class Replayer {
   Result<Placement> run() {
     try {
       while (!desk_.at_end()) {
-        const RecordedCall& entry = desk_.take_entry();
+        entry_ = desk_.position();
+        const RecordedCall& entry = desk_.take();
         std::visit([&](const auto& made) { enter(made); }, entry);
       }
     } catch (const Difference& difference) {
       return fail(ErrorCode::kInternal, difference.what());
     }
     if (balancer_ == nullptr) {
-      return fail(ErrorCode::kInvalidArgument, "no balancer was made in this recording");
+      return fail(ErrorCode::kInternal, "no balancer was made in this recording");
     }
     return balancer_->placement();
   }
@@ -91,40 +87,61 @@ class Replayer {
  private:
   void enter(const Made<call::Create>& made) {
     auto balancer = Balancer::create(settings_, desk_.environment());
-    desk_.check_entry(balancer.has_value() == made.answer, call::Create::kName);
+    check<call::Create>(balancer.has_value() == made.answer);
     balancer_ = balancer ? std::move(*balancer) : nullptr;
   }
 
   void enter(const Made<call::OnStep>& made) {
-    desk_.check_entry(balancer_->on_step(made.call.kind) == made.answer, call::OnStep::kName);
+    check<call::OnStep>(balancer<call::OnStep>().on_step(made.call.kind) == made.answer);
   }
 
   void enter(const Made<call::Progress>& made) {
-    desk_.check_entry(balancer_->progress() == made.answer, call::Progress::kName);
+    check<call::Progress>(balancer<call::Progress>().progress() == made.answer);
   }
 
-  void enter(const Made<call::Drain>& /*made*/) { balancer_->drain(); }
+  void enter(const Made<call::Drain>& /*made*/) { balancer<call::Drain>().drain(); }
 
-  void enter(const Made<call::Resume>& /*made*/) { balancer_->resume(); }
+  void enter(const Made<call::Resume>& /*made*/) { balancer<call::Resume>().resume(); }
 
   void enter(const Made<call::ReleaseMemory>& made) {
-    desk_.check_entry(balancer_->release_memory().has_value() == made.answer.has_value(),
-                      call::ReleaseMemory::kName);
+    check<call::ReleaseMemory>(balancer<call::ReleaseMemory>().release_memory().has_value() ==
+                               made.answer.has_value());
   }
 
   void enter(const Made<call::ReserveMemory>& made) {
-    desk_.check_entry(balancer_->reserve_memory().has_value() == made.answer.has_value(),
-                      call::ReserveMemory::kName);
+    check<call::ReserveMemory>(balancer<call::ReserveMemory>().reserve_memory().has_value() ==
+                               made.answer.has_value());
   }
 
-  /// What is no entry was recorded within the one before, which has not made it now.
+  /// What is no entry belongs to the entry before it, which has ended without it.
   template <typename Call>
   void enter(const Made<Call>& /*made*/) {
-    throw Difference("an entry ended where " + std::string(Call::kName) + " was recorded");
+    object<Call>(" was recorded, and was not made");
+  }
+
+  template <typename Entry>
+  [[nodiscard]] Balancer& balancer() const {
+    if (balancer_ == nullptr) {
+      object<Entry>(" before Balancer::create");
+    }
+    return *balancer_;
+  }
+
+  template <typename Entry>
+  void check(bool same_answer) const {
+    if (!same_answer) {
+      object<Entry>(" answers otherwise");
+    }
+  }
+
+  template <typename Call>
+  [[noreturn]] void object(const std::string& what) const {
+    throw Difference("call " + std::to_string(entry_) + ": " + std::string(Call::kName) + what);
   }
 
   Balancer::Settings settings_;
   ReplayDesk desk_;
+  std::size_t entry_ = 0;  ///< Where the newest entry stands.
   std::unique_ptr<Balancer> balancer_;
 };
 

@@ -35,7 +35,7 @@ struct Create {
 
 struct OnStep {
   using Answer = StepDecision;
-  static constexpr std::string_view kName = "on_step";
+  static constexpr std::string_view kName = "Balancer::on_step";
 
   StepKind kind = StepKind::kReal;
 
@@ -44,35 +44,35 @@ struct OnStep {
 
 struct Progress {
   using Answer = bool;
-  static constexpr std::string_view kName = "progress";
+  static constexpr std::string_view kName = "Balancer::progress";
 
   friend bool operator==(const Progress&, const Progress&) = default;
 };
 
 struct Drain {
   using Answer = Nothing;
-  static constexpr std::string_view kName = "drain";
+  static constexpr std::string_view kName = "Balancer::drain";
 
   friend bool operator==(const Drain&, const Drain&) = default;
 };
 
 struct Resume {
   using Answer = Nothing;
-  static constexpr std::string_view kName = "resume";
+  static constexpr std::string_view kName = "Balancer::resume";
 
   friend bool operator==(const Resume&, const Resume&) = default;
 };
 
 struct ReleaseMemory {
   using Answer = Result<void>;
-  static constexpr std::string_view kName = "release_memory";
+  static constexpr std::string_view kName = "Balancer::release_memory";
 
   friend bool operator==(const ReleaseMemory&, const ReleaseMemory&) = default;
 };
 
 struct ReserveMemory {
   using Answer = Result<void>;
-  static constexpr std::string_view kName = "reserve_memory";
+  static constexpr std::string_view kName = "Balancer::reserve_memory";
 
   friend bool operator==(const ReserveMemory&, const ReserveMemory&) = default;
 };
