@@ -43,6 +43,10 @@ __device__ bool take_exclusive(const SpinArguments& arguments, std::int64_t dead
   std::int32_t holder = 0;
   const bool taken = spin_until(
       [&] {
+        // What others gave up when the run was over is not taken, so that they can be named.
+        if (load_now(arguments.is_over) != 0) {
+          return false;
+        }
         holder = atomicCAS(arguments.exclusive, 0, own);
         return holder == 0 || holder == own;
       },
@@ -65,7 +69,9 @@ __device__ void lead(const SpinArguments& arguments, std::int64_t deadline_ns) {
   }
   for (std::int32_t rank = 0; rank < 64; ++rank) {
     const bool is_peer = (arguments.peers >> rank & 1U) != 0;
-    const auto is_resident = [&] { return load_now(&arguments.residents[rank]) != 0; };
+    const auto is_resident = [&] {
+      return load_now(&arguments.residents[rank]) != 0 && load_now(arguments.is_over) == 0;
+    };
     if (is_peer && !spin_until(is_resident, deadline_ns)) {
       run_out(arguments, SpinWait::kPeer, rank);
       return;
