@@ -78,6 +78,11 @@ Result<std::vector<std::int32_t>> devices_of(const Script& script, const RunOpti
     ordinals.resize(at(count));
     std::iota(ordinals.begin(), ordinals.end(), 0);
   }
+  std::vector<std::int32_t> sorted = ordinals;
+  std::sort(sorted.begin(), sorted.end());
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
+    return fail(ErrorCode::kInvalidArgument, "devices: must not have one twice");
+  }
   for (const std::int32_t ordinal : ordinals) {
     if (ordinal < 0 || ordinal >= count) {
       return fail(ErrorCode::kInvalidArgument, "devices: must be 0 to " +
@@ -202,8 +207,9 @@ class ProgramRun {
     return true;
   }
 
+  /// The clocks differ by a few microseconds, which must not put anything before the start.
   [[nodiscard]] std::int64_t on_board(std::int64_t gpu_ns, std::int32_t rank) const {
-    return gpu_ns == 0 ? -1 : gpu_ns + offsets_ns_[at(rank)] - start_ns_;
+    return gpu_ns == 0 ? -1 : std::max<std::int64_t>(0, gpu_ns + offsets_ns_[at(rank)] - start_ns_);
   }
 
   ProgramOutcome outcome() const {
