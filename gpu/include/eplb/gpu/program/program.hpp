@@ -132,9 +132,9 @@ struct Operation;
 
 struct RepeatOp {
   std::optional<std::int64_t> times = std::nullopt;  ///< None: until the program is left.
-  std::vector<Operation> body = {};
+  std::vector<Operation> body;
 
-  friend bool operator==(const RepeatOp&, const RepeatOp&) = default;
+  friend bool operator==(const RepeatOp& one, const RepeatOp& other);
 };
 
 struct Operation {
@@ -144,6 +144,11 @@ struct Operation {
 
   friend bool operator==(const Operation&, const Operation&) = default;
 };
+
+/// Here, where an operation is known in full.
+inline bool operator==(const RepeatOp& one, const RepeatOp& other) {
+  return one.times == other.times && one.body == other.body;
+}
 
 /// One thread of those that drive a rank's GPU. Streams, events, mutexes and flags belong to the
 /// rank and are shared by its threads.
