@@ -4,6 +4,9 @@
 
 namespace eplb::gpu::program {
 
+/// A kernel knows its peers by the bits of a word.
+inline constexpr std::int32_t kRanksMax = 64;
+
 /// What a kernel waits for while it spins.
 enum class SpinWait : std::int32_t {
   kNothing,
@@ -17,7 +20,6 @@ enum class SpinWait : std::int32_t {
 struct LaunchRecord {
   std::int64_t begun_ns = 0;             ///< Its first CTA runs.
   std::int64_t resident_ns = 0;          ///< All its CTAs are resident; not of plain kernels.
-  std::int64_t met_ns = 0;               ///< All its peers' are.
   std::int64_t ended_ns = 0;             ///< Its last CTA is through.
   std::int64_t ran_out_ns = 0;           ///< Its limit ran out while it waited.
   std::int32_t kept_out = 0;             ///< A CTA came after the run was over.

@@ -145,7 +145,7 @@ const Stream& Machine::stream_of(const Instruction& instruction) const {
 
 void Machine::enqueue(const IssuedOp& op) {
   const Instruction& instruction = script_.threads[at(op.thread)].code[at(op.instruction)];
-  const cudaStream_t stream = stream_of(instruction).get();
+  cudaStream_t stream = stream_of(instruction).get();
   switch (instruction.code) {
     case Code::kLaunch:
       enqueue_kernel(op, instruction);
@@ -189,7 +189,7 @@ void Machine::enqueue_kernel(const IssuedOp& op, const Instruction& instruction)
 void Machine::enqueue_copy(std::int32_t rank, const Instruction& copy) const {
   const DeviceMemory& from = memory_of(rank);
   const DeviceMemory& to = copy.to == kNone ? from : memory_of(copy.to);
-  const cudaStream_t stream = stream_of(copy).get();
+  cudaStream_t stream = stream_of(copy).get();
   for (std::int64_t left = copy.bytes; left > 0; left -= kCopyPartBytes) {
     const std::size_t bytes = at(std::min(left, kCopyPartBytes));
     // Within a GPU the driver may copy with a kernel; to the host it takes an engine.

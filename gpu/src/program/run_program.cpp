@@ -266,6 +266,7 @@ class ProgramRun {
                                  .resident_ns = on_board(record.resident_ns, op.rank),
                                  .ended_ns = on_board(record.ended_ns, op.rank),
                                  .ran_out = record.ran_out_ns != 0,
+                                 .resident_ctas = record.resident_ctas,
                                  .was_kept_out = record.kept_out != 0,
                                  .waited_for = graph.launch_waits_for(index)});
     }

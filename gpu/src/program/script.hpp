@@ -7,6 +7,7 @@
 
 #include "eplb/core/result.hpp"
 #include "eplb/gpu/program/program.hpp"
+#include "launch_record.hpp"
 
 namespace eplb::gpu::program {
 
@@ -114,7 +115,6 @@ struct Script {
   std::vector<Channel> channels = {};
 };
 
-inline constexpr std::int32_t kRanksMax = 64;
 inline constexpr std::int64_t kCopyBytesMax = std::int64_t{1} << 32;
 
 /// Sleeps and kernels last `time_scale` times as long as the program says. kInvalidArgument with

@@ -67,7 +67,7 @@ __device__ void lead(const SpinArguments& arguments, std::int64_t deadline_ns) {
   if (arguments.peers != 0) {
     publish(&arguments.residents[arguments.rank], 1);
   }
-  for (std::int32_t rank = 0; rank < 64; ++rank) {
+  for (std::int32_t rank = 0; rank < kRanksMax; ++rank) {
     const bool is_peer = (arguments.peers >> rank & 1U) != 0;
     const auto is_resident = [&] {
       return load_now(&arguments.residents[rank]) != 0 && load_now(arguments.is_over) == 0;
@@ -77,7 +77,6 @@ __device__ void lead(const SpinArguments& arguments, std::int64_t deadline_ns) {
       return;
     }
   }
-  record.met_ns = global_ns();
   atomicCAS(&arguments.counters->go, 0, kGo);
 }
 

@@ -15,8 +15,9 @@ struct LaunchCounters {
   unsigned long long begun_ns = 0;  ///< When its first CTA came, from where its limit counts.
   std::int32_t arrived = 0;
   std::int32_t departed = 0;
-  std::int32_t go = 0;                   ///< 1: all have all that they need; 2: give up.
-  std::int32_t ran_out = 0;              ///< Whoever makes it 1 says why.
+  std::int32_t go = 0;       ///< 1: all have all that they need; 2: give up.
+  std::int32_t ran_out = 0;  ///< Whoever makes it 1 says why.
+  // NOLINTNEXTLINE(modernize-avoid-c-arrays): std::array's functions are the host's alone.
   std::uint32_t sms[kSmsMax / 32] = {};  ///< A bit for each SM with a CTA of the launch.
 };
 

@@ -182,7 +182,10 @@ void WaitGraph::add_launch(std::int32_t launch) {
     return;
   }
   if (record.waited == SpinWait::kExclusive) {
-    clauses.push_back({.reason = Reason::kExclusive, .targets = {node_of(record.waited_for)}});
+    // Nobody held it if the run was over before the kernel could take it.
+    if (record.waited_for != kNone) {
+      clauses.push_back({.reason = Reason::kExclusive, .targets = {node_of(record.waited_for)}});
+    }
     return;
   }
   for (const std::int32_t before :

@@ -89,9 +89,11 @@ void tell(const ProgramOutcome& outcome) {
   for (std::size_t index = 0; index < std::min(outcome.kernels.size(), kKernelsMax); ++index) {
     const KernelOutcome& kernel = outcome.kernels[index];
     const auto ms = [](std::int64_t ns) { return ns < 0 ? -1.0 : static_cast<double>(ns) * 1e-6; };
-    std::printf("    rank %d: %s issued %.3f begun %.3f resident %.3f ended %.3f ms%s%s%s\n",
+    std::printf("    rank %d: %s issued %.3f begun %.3f resident %.3f ended %.3f ms%s%s%s%s\n",
                 kernel.rank, kernel.operation.c_str(), ms(kernel.issued_ns), ms(kernel.begun_ns),
-                ms(kernel.resident_ns), ms(kernel.ended_ns), kernel.ran_out ? ", ran out" : "",
+                ms(kernel.resident_ns), ms(kernel.ended_ns),
+                kernel.ran_out ? ", ran out with resident CTAs: " : "",
+                kernel.ran_out ? std::to_string(kernel.resident_ctas).c_str() : "",
                 kernel.was_kept_out ? ", kept out" : "",
                 kernel.waited_for.empty() ? "" : (", waited for " + kernel.waited_for).c_str());
   }

@@ -178,13 +178,24 @@ TEST_CASE("gpu wait graph: what one kernel holds alone is told with its holder")
   run.waits_for_peer(4, 0, 24);
   const std::optional<Hang> hang = run.graph().explain();
   REQUIRE(hang.has_value());
+  // On a GPU a kernel holds its SMs while it waits for the pad.
   std::vector<Wait> expected = simulated("signal-pad-of-two-streams");
   REQUIRE(expected.size() == 4);
-  // On a GPU a kernel holds its SMs while it waits for the pad.
   for (Wait& wait : expected) {
     wait.holds = "24 of 132 SMs";
   }
   CHECK(hang->explanation == expected);
+}
+
+TEST_CASE("gpu wait graph: what nobody held when the run was over is waited for by none") {
+  Staged run(shipped("signal-pad-of-two-streams"));
+  run.issue(0, 1);
+  run.record(0) = {.begun_ns = 1'000,
+                   .ended_ns = 9'000,
+                   .ran_out_ns = 8'000,
+                   .waited = SpinWait::kExclusive,
+                   .waited_for = -1};
+  CHECK_FALSE(run.graph().explain().has_value());
 }
 
 TEST_CASE("gpu wait graph: a launch behind another of its stream waits for that") {

@@ -42,12 +42,13 @@ struct KernelOutcome {
   std::int32_t rank = 0;
   std::string operation = {};  ///< As a link of an explanation names it.
   std::int64_t issued_ns = -1;
-  std::int64_t begun_ns = -1;     ///< Its first CTA runs.
-  std::int64_t resident_ns = -1;  ///< All its CTAs are resident; of kinds that end together.
-  std::int64_t ended_ns = -1;     ///< Its last CTA is through, also if it gave up.
-  bool ran_out = false;           ///< Its time limit ran out while it waited.
-  bool was_kept_out = false;      ///< CTAs of it came only after a limit had run out, and left.
-  std::string waited_for = {};    ///< Of what ran out or was kept out.
+  std::int64_t begun_ns = -1;      ///< Its first CTA runs.
+  std::int64_t resident_ns = -1;   ///< All its CTAs are resident; of kinds that end together.
+  std::int64_t ended_ns = -1;      ///< Its last CTA is through, also if it gave up.
+  bool ran_out = false;            ///< Its time limit ran out while it waited.
+  std::int32_t resident_ctas = 0;  ///< When that was.
+  bool was_kept_out = false;       ///< CTAs of it came only after a limit had run out, and left.
+  std::string waited_for = {};     ///< Of what ran out or was kept out.
 };
 
 /// What a program did on real GPUs.
