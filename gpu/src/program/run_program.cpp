@@ -194,7 +194,7 @@ class ProgramRun {
     return board_.pass(thread, instruction);
   }
 
-  bool wait_until_idle() const {
+  [[nodiscard]] bool wait_until_idle() const {
     constexpr std::chrono::microseconds kPollInterval{50};
     constexpr std::int64_t kGraceNs = 5'000 * kNsPerMs;
     const std::int64_t end_ns = board_.now_ns() + 3 * limit_ns_ + kGraceNs;
@@ -212,7 +212,7 @@ class ProgramRun {
     return gpu_ns == 0 ? -1 : std::max<std::int64_t>(0, gpu_ns + offsets_ns_[at(rank)] - start_ns_);
   }
 
-  ProgramOutcome outcome() const {
+  [[nodiscard]] ProgramOutcome outcome() const {
     const BoardState& state = board_.state();
     const auto records = machine_.records().first(state.launches.size());
     const std::vector<LaunchRecord> launches(records.begin(), records.end());

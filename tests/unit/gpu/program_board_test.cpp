@@ -90,6 +90,21 @@ TEST_CASE("gpu board: flags, messages, barriers and mutexes let through whom the
   CHECK(run.host_operation_count == 13 + 5 + 5);
 }
 
+TEST_CASE("gpu board: a raise lets one await pass, and a message one receive") {
+  const HostRun flags = run_host(
+      {.threads = {thread_of(
+           0, "a", {{SetOp{.flag = "f"}}, {AwaitOp{.flag = "f"}}, {AwaitOp{.flag = "f"}}})}},
+      kSoonNs);
+  CHECK(flags.is_over);
+  CHECK(flags.host_operation_count == 2);
+  const HostRun messages =
+      run_host({.threads = {thread_of(
+                    0, "a", {{SendOp{.to = 0}}, {RecvOp{.from = 0}}, {RecvOp{.from = 0}}})}},
+               kSoonNs);
+  CHECK(messages.is_over);
+  CHECK(messages.host_operation_count == 2);
+}
+
 TEST_CASE("gpu board: barriers in another order are a deadlock of both threads") {
   const HostRun run = run_host(
       {.ranks = 2,

@@ -250,27 +250,46 @@ TEST_CASE("gpu wait graph: a launch behind an event waits for the kernel before 
 }
 
 TEST_CASE("gpu wait graph: ranks of one GPU hold each other's room, ranks of two do not") {
-  const auto of_rank = [](std::int32_t rank, const std::string& name) {
-    return HostThread{.rank = rank,
-                      .name = "main",
-                      .operations = {{LaunchOp{.stream = "s",
-                                               .kind = KernelKind::kRendezvous,
-                                               .name = name,
-                                               .group = name,
-                                               .ranks = {rank}}}}};
-  };
-  Staged run({.ranks = 2, .threads = {of_rank(0, "x"), of_rank(1, "y")}});
+  const LaunchOp holder{
+      .stream = "s", .kind = KernelKind::kRendezvous, .name = "holder", .group = "g"};
+  Staged run({.ranks = 2,
+              .threads = {{.rank = 0, .name = "main", .operations = {{holder}}},
+                          {.rank = 1,
+                           .name = "main",
+                           .operations = {{LaunchOp{.stream = "s", .name = "kept-out"}}}}}});
   run.issue(0, 1);
   run.issue(1, 1);
-  run.record(0) = {.begun_ns = 1'000,
-                   .ended_ns = 9'000,
-                   .ran_out_ns = 8'000,
-                   .waited = SpinWait::kRoom,
-                   .resident_ctas = 1,
-                   .resident_sms = 1};
+  run.waits_for_peer(0, 1, 1);
   run.is_kept_out(1);
-  CHECK(run.graph({0, 0}).launch_waits_for(1).empty());
-  CHECK_FALSE(run.graph({0, 1}).explain().has_value());
+  CHECK(run.graph({0, 0}).launch_waits_for(1) ==
+        "room on the SMs that kernel holder (rendezvous, 1 CTAs) on stream s holds");
+  CHECK(run.graph({0, 1}).launch_waits_for(1).empty());
+}
+
+TEST_CASE("gpu wait graph: room that one of its holders never gives back does not come") {
+  const auto launch = [](const std::string& name) {
+    return Operation{
+        LaunchOp{.stream = name, .kind = KernelKind::kRendezvous, .name = name, .group = name}};
+  };
+  Staged run({.ranks = 2,
+              .threads = {{.rank = 0,
+                           .name = "main",
+                           .operations = {launch("met"),
+                                          launch("alone"),
+                                          {LaunchOp{.stream = "s", .name = "kept-out"}}}},
+                          {.rank = 1, .name = "main", .operations = {launch("met")}}}});
+  run.issue(0, 3);
+  run.issue(1, 1);
+  run.waits_for_peer(0, 1, 1);
+  run.waits_for_peer(1, 1, 1);
+  run.is_kept_out(2);
+  run.has_ended(3);
+  const WaitGraph graph = run.graph();
+  const std::optional<Hang> hang = graph.explain();
+  REQUIRE(hang.has_value());
+  REQUIRE(hang->explanation.size() == 2);
+  CHECK(hang->explanation[0].operation == "kernel alone (rendezvous, 1 CTAs) on stream alone");
+  CHECK(hang->explanation[1].operation == "kernel kept-out (plain, 1 CTAs) on stream s");
 }
 
 TEST_CASE("gpu wait graph: nothing is told of launches that ended or had just been issued") {
