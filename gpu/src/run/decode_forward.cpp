@@ -44,6 +44,10 @@ DecodeForward::DecodeForward(const DecodeOptions& options, const Parts& parts)
   tallies_.upload(tallies, stream_);
   activations_.fill_bytes(0x3C, stream_);  // Small and finite, whatever is made of it.
   log_popularities_.fill_bytes(0, stream_);
+  if (options_.is_cooperative) {
+    constexpr int kSharedKb = 200;  // Of a CTA: no other kernel of ours fits beside it.
+    gang_.emplace(program::GangOptions{.ctas = options_.block_count, .smem_kb = kSharedKb});
+  }
   graph_.emplace(Graph::capture([&](cudaStream_t captured) { enqueue(captured, parts); }));
 }
 
@@ -59,6 +63,10 @@ void DecodeForward::set_popularities(const RealLoadMatrix& popularities) {
   }
   EPLB_CUDA(cudaMemcpyAsync(log_popularities_.data(), host_popularities_.data(),
                             log_popularities_.bytes(), cudaMemcpyHostToDevice, stream_));
+}
+
+std::optional<program::GangReport> DecodeForward::gang_report() const {
+  return gang_ ? std::optional(gang_->report()) : std::nullopt;
 }
 
 void DecodeForward::launch(std::int64_t step) {
@@ -132,6 +140,9 @@ void DecodeForward::enqueue_layer(LayerId layer, cudaStream_t stream, const Part
   service.block_count = options_.block_count;
   service.report = report_.data();
   serve_layer(service, parts.layers[layer.index()].tensors(), stream);
+  if (gang_) {
+    gang_->launch(stream);
+  }
   take_time(options_.times.others_us_per_layer * kNsPerUs, stream);
 }
 

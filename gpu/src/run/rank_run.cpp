@@ -396,6 +396,10 @@ void RankRun::close_figures() {
   const ServiceReport& report = forward_->report();
   figures_.words_checked = static_cast<std::int64_t>(report.words_checked);
   figures_.words_wrong = static_cast<std::int64_t>(report.words_wrong);
+  if (const auto gangs = forward_->gang_report()) {
+    figures_.gangs_ended = gangs->ended_count;
+    figures_.gangs_ran_out = gangs->ran_out;
+  }
   progress_->with_balancer([&](const Balancer& /*balancer*/) {
     const PassFindings& passes = pass_check_->findings();
     figures_.passes_checked = passes.passes_checked;

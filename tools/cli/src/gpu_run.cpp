@@ -14,11 +14,15 @@
 
 #include "eplb/cli/run.hpp"
 #include "eplb/gpu/device_count.hpp"
+#include "eplb/gpu/program/run_program.hpp"
 #include "eplb/group/local_launch.hpp"
 #include "eplb/group/membership.hpp"
 #include "eplb/group/process_place.hpp"
 #include "eplb/placement/registry.hpp"
 #include "eplb/sim/machine.hpp"
+#include "eplb/sim/program/program_run.hpp"
+#include "gpu_program.hpp"
+#include "gpu_program_report.hpp"
 #include "gpu_run_report.hpp"
 #include "gpu_scenario.hpp"
 #include "run_progress.hpp"
@@ -224,6 +228,29 @@ Result<ExitCode> run_process(ConfigRun& run, gpu::ServeOptions options, const To
   return failed(report.serve) ? ExitCode::kFailureFound : ExitCode::kDone;
 }
 
+/// A program on real GPUs, with what the simulator predicts of it beside.
+Result<ExitCode> run_program_on_gpus(ConfigRun& run, const Streams& streams) {
+  const auto measured = gpu::program::run_program(gpu_program(*run.config.program), {});
+  if (!measured) {
+    return tl::unexpected(measured.error());
+  }
+  const auto predicted = sim::run_program(*run.config.program, run.config.scenario.run.seed);
+  if (!predicted) {
+    return tl::unexpected(predicted.error());
+  }
+  const GpuProgramReport report{.config = run.config,
+                                .config_file = run.file,
+                                .measured = *measured,
+                                .predicted = *predicted};
+  if (!run.json.takes_standard_output()) {
+    print_gpu_program(report, streams.out);
+  }
+  if (const auto written = run.json.write(gpu_program_json(report)); !written) {
+    return tl::unexpected(written.error());
+  }
+  return measured->hang ? ExitCode::kFailureFound : ExitCode::kDone;
+}
+
 }  // namespace
 
 ExitCode run_on_gpus(ConfigRun& run, std::span<const std::string> arguments,
@@ -236,6 +263,15 @@ ExitCode run_on_gpus(ConfigRun& run, std::span<const std::string> arguments,
     print_error(streams, kName, error.message);
     return exit_code_of(error.code);
   };
+  if (run.config.program) {
+    try {
+      const auto ended = run_program_on_gpus(run, streams);
+      return ended ? *ended : refuse(ended.error());
+    } catch (const std::exception& error) {
+      print_error(streams, kName, error.what());
+      return ExitCode::kFailureFound;
+    }
+  }
   const sim::Scenario& scenario = run.config.scenario;
   const auto place = group::find_process_place(group::process_environment());
   if (!place) {

@@ -77,6 +77,8 @@ gpu::RankFigures summed(const gpu::ServeResult& serve) {
     all.passes_checked += rank.passes_checked;
     all.passes_wrong += rank.passes_wrong;
     all.logged_checked += rank.logged_checked;
+    all.gangs_ended += rank.gangs_ended;
+    all.gangs_ran_out += rank.gangs_ran_out;
     all.steps += rank.steps;
     all.barrier_ns += rank.barrier_ns;
     all.on_step_ns += rank.on_step_ns;
@@ -140,7 +142,7 @@ sim::SimulationResult in_terms_of_sim(const gpu::ServeResult& serve,
 bool failed(const gpu::ServeResult& serve) {
   const gpu::RankFigures all = summed(serve);
   return static_cast<bool>(serve.stop) || all.words_wrong > 0 || all.rows_wrong > 0 ||
-         all.maps_wrong > 0 || all.passes_wrong > 0;
+         all.maps_wrong > 0 || all.passes_wrong > 0 || all.gangs_ran_out > 0;
 }
 
 nlohmann::ordered_json gpu_run_json(const GpuRunReport& report) {
@@ -161,6 +163,7 @@ nlohmann::ordered_json gpu_run_json(const GpuRunReport& report) {
                           {"passes", all.passes_checked},
                           {"passes_logged", all.logged_checked},
                           {"passes_wrong", all.passes_wrong}};
+  json["cooperative_kernels"] = {{"ended", all.gangs_ended}, {"ran_out", all.gangs_ran_out}};
   json["costs_us"] = {
       {"boundary", ratio(all.plain_boundary_ns, all.plain_boundary_count) * kUsPerNs},
       {"boundary_while_moving", ratio(all.busy_boundary_ns, all.busy_boundary_count) * kUsPerNs},
@@ -187,6 +190,10 @@ void print_gpu_run(const GpuRunReport& report, std::ostream& out) {
       "wrong; {} passes, {} of them by slot too, {} wrong\n",
       all.words_checked, all.words_wrong, all.rows_checked, all.rows_wrong, all.maps_checked,
       all.maps_wrong, all.passes_checked, all.logged_checked, all.passes_wrong);
+  if (all.gangs_ended > 0) {
+    out << fmt::format("cooperative kernels on all multiprocessors: {}, {} of the ranks hung\n",
+                       all.gangs_ended, all.gangs_ran_out);
+  }
   if (all.calls_replayed > 0) {
     out << fmt::format("replayed: {} calls of the balancers, each answered and made again alike\n",
                        all.calls_replayed);

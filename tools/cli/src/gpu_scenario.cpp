@@ -121,6 +121,7 @@ Result<gpu::ServeOptions> serve_options(const sim::Scenario& scenario, const Top
   options.decode.hidden_size = scenario.model.hidden;
   options.decode.format = staging_of(scenario.model.weight_format);
   options.decode.times = times_of(scenario);
+  options.decode.is_cooperative = scenario.engine.moe_backend == "deep_gemm_mega_moe";
   options.decode.seed = scenario.run.seed;
   options.steps = scenario.run.steps;
   options.warmup_steps = scenario.run.warmup_steps;

@@ -16,6 +16,7 @@
 #include "eplb/gpu/graph.hpp"
 #include "eplb/gpu/layer_mapping.hpp"
 #include "eplb/gpu/memory/rank_weights.hpp"
+#include "eplb/gpu/program/gang.hpp"
 #include "eplb/gpu/router.hpp"
 #include "eplb/gpu/run/decode_kernels.hpp"
 #include "eplb/gpu/staging.hpp"
@@ -38,6 +39,9 @@ struct DecodeOptions {
   StagingFormat format = StagingFormat::kBf16;
   DecodeTimes times = {};
   std::uint64_t seed = 1;
+  /// Each layer ends with a cooperative kernel on all of the rank's multiprocessors, whose CTAs
+  /// leave no room for another kernel: what a fused expert kernel is to the scheduler of a GPU.
+  bool is_cooperative = true;
   std::int32_t words_per_pick = 4;  ///< Of weights, checked for each pick served here.
   std::int32_t block_count = 0;     ///< Of an expert layer: the multiprocessors that it may take.
 };
@@ -69,6 +73,9 @@ class DecodeForward {
   /// Whole once the last launch is known to have run.
   [[nodiscard]] const ServiceReport& report() const { return *report_.data(); }
 
+  /// Of the cooperative kernels, as whole as the report; none if there are none.
+  [[nodiscard]] std::optional<program::GangReport> gang_report() const;
+
  private:
   void enqueue(cudaStream_t stream, const Parts& parts);
   void enqueue_layer(LayerId layer, cudaStream_t stream, const Parts& parts);
@@ -89,6 +96,7 @@ class DecodeForward {
   DeviceBuffer<std::uint16_t> activations_;
   DeviceBuffer<std::byte> staged_;
   DeviceBuffer<std::byte> scales_;
+  std::optional<program::Gang> gang_;
   std::optional<GraphExec> graph_;
 };
 

@@ -76,6 +76,10 @@ struct RankFigures {
   std::int64_t logged_checked = 0;
   std::int64_t calls_replayed = 0;  ///< Of the balancer's, that came again on a fresh one.
 
+  // Cooperative kernels on all multiprocessors, beside which weights moved.
+  std::int64_t gangs_ended = 0;
+  std::int64_t gangs_ran_out = 0;  ///< 1 if one waited for its own CTAs until its limit.
+
   std::int64_t hold_count = 0;
   std::int64_t hold_ns = 0;
   std::int64_t barrier_ns = 0;  ///< Waiting for the other ranks, in all.
