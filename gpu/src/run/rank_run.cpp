@@ -19,6 +19,9 @@ using SteadyClock = std::chrono::steady_clock;
 /// Steps between two looks at how rows fall on ranks.
 constexpr std::int64_t kBalanceInterval = 16;
 
+/// Steps between two looks for a fault of the device, which no poll sees.
+constexpr std::int64_t kStepsPerCheck = 64;
+
 /// Words between two that a sampled digest reads.
 constexpr std::int32_t kSampleStride = 64;
 
@@ -236,6 +239,9 @@ Result<bool> RankRun::run_step(std::int64_t step, StepKind kind) {
   boundary_end_->record(stream);
   if (auto waited = wait_for_device(); !waited) {
     return tl::unexpected(waited.error());
+  }
+  if (step % kStepsPerCheck == 0) {
+    progress_->with_balancer([this](const Balancer& /*balancer*/) { rank_->check(); });
   }
   const std::int64_t committed = progress_->with_balancer(
       [](const Balancer& balancer) { return balancer.committed_layer_count(); });
