@@ -63,7 +63,7 @@ class SimulatedWorld final : public World, private sim::Serving {
   }
 
   [[nodiscard]] bool run(std::int64_t forwards) override {
-    for (std::int64_t forward = 0; forward < forwards && stopped_.empty(); ++forward) {
+    for (std::int64_t forward = 0; forward < forwards; ++forward) {
       if (!run_one()) {
         return false;
       }

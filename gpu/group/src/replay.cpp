@@ -65,8 +65,8 @@ class ReplayDesk {
 /// Makes the recorded entries again, one after the other.
 class Replayer {
  public:
-  Replayer(const Balancer::Settings& settings, const RecordedCalls& calls)
-      : settings_(settings), desk_(calls) {}
+  Replayer(Balancer::Settings settings, const RecordedCalls& calls)
+      : settings_(std::move(settings)), desk_(calls) {}
 
   Result<Placement> run() {
     try {

@@ -20,12 +20,18 @@ Worker::Worker() {
 }
 
 Worker::~Worker() {
+  stop();
+}
+
+void Worker::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   posted_.notify_one();
-  thread_.join();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
 }
 
 void Worker::post(std::function<void()> task) {

@@ -33,6 +33,9 @@ class Worker {
 
   void post(std::function<void()> task);
 
+  /// Waits for the task under way, and begins no other any more.
+  void stop();
+
  private:
   void run();
 

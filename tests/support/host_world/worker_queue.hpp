@@ -34,8 +34,11 @@ class WorkerQueue final : public env::Queue {
   /// From now on copies fail.
   void break_copies() { broken_ = true; }
 
-  /// Nothing runs any more.
-  void halt() { halted_ = true; }
+  /// Nothing runs any more once this returns.
+  void halt() {
+    halted_ = true;
+    worker_.stop();
+  }
 
  private:
   HostRows& rows_;
