@@ -5,6 +5,7 @@
 #include "eplb/gpu/error.hpp"
 #include "eplb/gpu/kernel_resources.hpp"
 #include "eplb/gpu/program/gang.hpp"
+#include "eplb/gpu/stream.hpp"
 #include "spin.cuh"
 
 namespace eplb::gpu::program {
@@ -104,11 +105,13 @@ GangOptions resolve(GangOptions options) {
 
 }  // namespace
 
+// On a stream of its own: another thread may be capturing, and may not be disturbed.
 Gang::Gang(const GangOptions& options) : options_(resolve(options)), barrier_(1), report_(1) {
-  EPLB_CUDA(cudaMemset(barrier_.data(), 0, barrier_.bytes()));
+  const Stream stream;
+  barrier_.fill_bytes(0, stream.get());
   cudaFuncAttributes attributes{};
   EPLB_CUDA(cudaFuncGetAttributes(&attributes, gang_kernel));
-  EPLB_CUDA(cudaDeviceSynchronize());
+  stream.synchronize();
 }
 
 void Gang::launch(cudaStream_t stream) const {

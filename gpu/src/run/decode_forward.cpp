@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "eplb/gpu/error.hpp"
+
 namespace eplb::gpu {
 namespace {
 
@@ -70,11 +72,15 @@ std::optional<program::GangReport> DecodeForward::gang_report() const {
 }
 
 void DecodeForward::launch(std::int64_t step) {
-  *step_.data() = step;
+  *host_step_.data() = step;
   graph_->launch(stream_);
 }
 
+// The graph fetches the step once: all threads of all layers read it, and over the host's link that
+// takes longer than the layers.
 void DecodeForward::enqueue(cudaStream_t stream, const Parts& parts) {
+  EPLB_CUDA(cudaMemcpyAsync(step_.data(), host_step_.data(), step_.bytes(), cudaMemcpyHostToDevice,
+                            stream));
   for (std::int32_t layer = 0; layer < options_.shape.layer_count; ++layer) {
     enqueue_layer(LayerId{layer}, stream, parts);
   }

@@ -114,8 +114,10 @@ Result<void> RankRun::reserve_tallies() {
   if (auto reserved = tally_heap_->reserve(shape.bytes(), {}); !reserved) {
     return reserved;
   }
-  EPLB_CUDA(cudaMemset(tally_heap_->bases()[place_.rank.index()], 0,
-                       static_cast<std::size_t>(shape.bytes())));
+  const Stream stream;
+  EPLB_CUDA(cudaMemsetAsync(tally_heap_->bases()[place_.rank.index()], 0,
+                            static_cast<std::size_t>(shape.bytes()), stream.get()));
+  stream.synchronize();
   host_tallies_ = std::make_unique<PinnedBuffer<std::int32_t>>(
       static_cast<std::size_t>(shape.layer_count) * static_cast<std::size_t>(shape.slot_count));
   return {};

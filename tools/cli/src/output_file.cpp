@@ -67,6 +67,8 @@ Result<void> OutputFile::open_file() {
     temporary_.clear();
     return cannot_write(path_, reason.message());
   }
+  // Not kept for the length of the run: whoever is killed meanwhile must leave nothing behind.
+  std::filesystem::remove(temporary_, error);
   return {};
 }
 

@@ -83,7 +83,8 @@ class DecodeForward {
   DecodeOptions options_;
   cudaStream_t stream_;
   PickTallies tally_shape_;
-  PinnedBuffer<std::int64_t> step_{1};
+  PinnedBuffer<std::int64_t> host_step_{1};
+  DeviceBuffer<std::int64_t> step_{1};
   PinnedBuffer<ServiceReport> report_{1};
   PinnedBuffer<float> host_popularities_;
   DeviceBuffer<float> log_popularities_;
