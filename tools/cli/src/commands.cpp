@@ -5,6 +5,7 @@
 #include "eplb/cli/command.hpp"
 #include "fuzz_command.hpp"
 #include "plan_command.hpp"
+#include "score_command.hpp"
 #include "sim_command.hpp"
 #include "validate_command.hpp"
 
@@ -15,6 +16,7 @@ std::span<const Command> commands() {
       Command{"sim", "serve a configuration in the simulator: what is EPLB worth?", &run_sim},
       Command{"check", "a configuration as it is understood, without running it", &run_check},
       Command{"plan", "one placement of experts on ranks, from recorded loads", &run_plan},
+      Command{"score", "policies judged online on recorded traces", &run_score},
       Command{"validate", "published figures and measured tables against predictions",
               &run_validate},
       Command{"calibrate", "a hardware file from measured times of the expert kernel",
