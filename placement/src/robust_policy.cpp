@@ -109,7 +109,8 @@ class Planner {
         .slots_per_rank = static_cast<std::size_t>(shape.slots_per_rank()),
         .load = std::span(foreseen_).subspan(layer.index() * expert_count_, expert_count_),
         .held_now = {},
-        .row_price = current == nullptr ? 0 : options_.price / shape.slots_per_rank()};
+        .row_price =
+            current == nullptr ? 0 : options_.price + options_.rank_price / shape.slots_per_rank()};
     task.held_now.assign(task.rank_count * task.expert_count, 0);
     const std::int32_t known_ranks =
         current == nullptr ? 0 : std::min(shape.rank_count, current->rank_count());

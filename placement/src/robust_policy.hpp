@@ -9,13 +9,11 @@
 
 namespace eplb::placement {
 
-/// The price of `frugal`.
-inline constexpr double kFrugalPrice = 5e-3;
-
+/// Prices are shares of the busiest rank's load: by how much it must fall for a move to pay. A
+/// moved row costs price + rank_price / slots_per_rank.
 struct RobustOptions {
-  /// By which share the busiest rank's load must fall for as many rows to be moved as a rank has
-  /// slots. So a row costs 1 / slots_per_rank of it, in every layer alike.
-  double price = 1e-3;
+  double price = 0;          ///< Of a moved row.
+  double rank_price = 1e-3;  ///< Of as many moved rows as a rank has slots.
   ScenarioOptions scenarios = {};
   /// Placements from scratch that are searched from, besides the one that serves; the most
   /// promising ones, at most kFreshStartsMax.
@@ -23,6 +21,9 @@ struct RobustOptions {
   /// Share of all slots that one plan may move, spent on the layers where a row gains most.
   double max_moved_share = 1;
 };
+
+/// What `frugal` asks for a row.
+inline constexpr double kFrugalPrice = 1.2e-3;
 
 /// Ours: minimises the smooth maximum of rank loads over what may come next (foresee), at a price a
 /// moved row, by local search from what serves and from scratch. No rank holds an expert twice

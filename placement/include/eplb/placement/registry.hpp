@@ -21,7 +21,8 @@ namespace eplb::placement {
 
 /// A policy from its name, or from its name and options, "name:key=value,key=value":
 ///   deepseek, default, trtllm   windows (newest parts of the window to be added up; all)
-///   robust, frugal              price, directions, reach, history, fresh_starts, max_moved
+///   robust, frugal              price, rank_price, directions, reach, history, fresh_starts,
+///                               max_moved
 /// docs/policies.md has their meaning. kInvalidArgument, listing what is allowed, if there is no
 /// policy of that name, or an option is unknown or out of range.
 [[nodiscard]] Result<std::unique_ptr<PlacementPolicy>> make_policy(std::string_view spec);
