@@ -56,7 +56,7 @@ constexpr std::string_view kFrugal = "frugal";
 constexpr std::string_view kRobust = "robust";
 
 PolicyPointer make_frugal(PolicyOptions& options) {
-  return make_robust_with(kFrugal, {.price = kFrugalPrice}, options);
+  return make_robust_with(kFrugal, frugal_options(), options);
 }
 
 PolicyPointer make_robust(PolicyOptions& options) {

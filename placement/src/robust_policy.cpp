@@ -101,6 +101,12 @@ class Planner {
     return plan;
   }
 
+  [[nodiscard]] double row_price() const {
+    constexpr double kPercent = 100;
+    return options_.price * kPercent / problem_.shape.slot_count() +
+           options_.rank_price / problem_.shape.slots_per_rank();
+  }
+
   [[nodiscard]] LayerTask task_of(LayerId layer, const LayerPlacement* current) const {
     const Shape& shape = problem_.shape;
     LayerTask task{
@@ -109,8 +115,7 @@ class Planner {
         .slots_per_rank = static_cast<std::size_t>(shape.slots_per_rank()),
         .load = std::span(foreseen_).subspan(layer.index() * expert_count_, expert_count_),
         .held_now = {},
-        .row_price =
-            current == nullptr ? 0 : options_.price + options_.rank_price / shape.slots_per_rank()};
+        .row_price = current == nullptr ? 0 : row_price()};
     task.held_now.assign(task.rank_count * task.expert_count, 0);
     const std::int32_t known_ranks =
         current == nullptr ? 0 : std::min(shape.rank_count, current->rank_count());

@@ -10,10 +10,10 @@
 namespace eplb::placement {
 
 /// Prices are shares of the busiest rank's load: by how much it must fall for a move to pay. A
-/// moved row costs price + rank_price / slots_per_rank.
+/// moved row pays its part of both.
 struct RobustOptions {
-  double price = 0;          ///< Of a moved row.
-  double rank_price = 1e-3;  ///< Of as many moved rows as a rank has slots.
+  double price = 0;            ///< Of moving 1 % of a layer's slots.
+  double rank_price = 1.1e-3;  ///< Of moving as many rows as a rank has slots.
   ScenarioOptions scenarios = {};
   /// Placements from scratch that are searched from, besides the one that serves; the most
   /// promising ones, at most kFreshStartsMax.
@@ -22,8 +22,14 @@ struct RobustOptions {
   double max_moved_share = 1;
 };
 
-/// What `frugal` asks for a row.
-inline constexpr double kFrugalPrice = 1.2e-3;
+/// Its rows are dear, so that a plan stays for long and more change comes before the next one.
+[[nodiscard]] constexpr RobustOptions frugal_options() {
+  RobustOptions options;
+  options.price = 1.1e-3;
+  options.rank_price = 0;
+  options.scenarios.reach = 4;
+  return options;
+}
 
 /// Ours: minimises the smooth maximum of rank loads over what may come next (foresee), at a price a
 /// moved row, by local search from what serves and from scratch. No rank holds an expert twice

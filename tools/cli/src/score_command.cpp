@@ -164,8 +164,8 @@ Result<TraceScores> score_trace(const std::string& file, const ScoreOptions& opt
   }
   if (loads->windows.size() < kTraceWindowsMin) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{}: error: logical_count: has {} windows where at least {} are needed",
-                            file, loads->windows.size(), kTraceWindowsMin));
+                fmt::format("{}: error: logical_count: must hold at least {} windows, got {}", file,
+                            kTraceWindowsMin, loads->windows.size()));
   }
   const RealLoadMatrix& window = loads->windows.front();
   const Shape shape{.layer_count = static_cast<std::int32_t>(window.rows()),

@@ -108,7 +108,7 @@ Json score_json(const ScoreReport& report) {
 
 void print_scores(const ScoreReport& report, std::ostream& out) {
   for (const TraceScores& trace : report.traces) {
-    out << fmt::format("{}: {} plans of {} layers x {} slots on {} ranks\n", trace.loads_file,
+    out << fmt::format("{}: plans {}, layers {}, slots {}, ranks {}\n", trace.loads_file,
                        trace.plan_count, trace.shape.layer_count, trace.shape.slot_count(),
                        trace.shape.rank_count);
     print_table(report.policies, trace.scores, trace.ceiling, out);
