@@ -141,8 +141,8 @@ class Planner {
   /// Whether even a perfect placement would not be worth `rows` moved rows.
   [[nodiscard]] static bool cannot_pay(const LayerSearch& best, const LayerTask& task,
                                        std::size_t rows) {
-    const double scenarios = static_cast<double>(kScenarioCount);
-    return best.cost() <= 1 + scenarios * task.row_price * static_cast<double>(rows);
+    constexpr auto kScenarios = static_cast<double>(kScenarioCount);
+    return best.cost() <= 1 + kScenarios * task.row_price * static_cast<double>(rows);
   }
 
   /// Exchanges `best` for what is found from scratch, if that is better after its price.
@@ -192,8 +192,8 @@ class Planner {
 /// Puts layers back to what serves, those first whose rows gain least, until the rest is within the
 /// budget.
 void keep_to_budget(std::vector<LayerPlan>& plans, const PolicyProblem& problem, double share) {
-  const double slots = static_cast<double>(problem.shape.slot_count()) *
-                       static_cast<double>(problem.shape.layer_count);
+  const auto slots = static_cast<double>(problem.shape.slot_count()) *
+                     static_cast<double>(problem.shape.layer_count);
   double rest = share * slots;
   std::vector<std::size_t> order(plans.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

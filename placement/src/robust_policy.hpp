@@ -26,7 +26,7 @@ struct RobustOptions {
 [[nodiscard]] constexpr RobustOptions frugal_options() {
   RobustOptions options;
   options.price = 1.1e-3;
-  options.rank_price = 0;
+  options.rank_price = 1.5e-3;
   options.scenarios.reach = 4;
   return options;
 }

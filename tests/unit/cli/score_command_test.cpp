@@ -90,12 +90,13 @@ TEST_CASE("a policy list may hold options, and a part without a name goes on wit
 TEST_CASE("a folder stands for its traces by name, and their mean is reported") {
   const test::TempFolder folder;
   const auto write_level = [&](const std::string& name) {
-    folder.write(name, R"({"logical_count": [[[1, 1, 1, 1]], [[1, 1, 1, 1]], [[1, 1, 1, 1]],)"
-                       R"( [[1, 1, 1, 1]], [[4, 4, 4, 4]], [[4, 4, 4, 4]]]})");
+    static_cast<void>(
+        folder.write(name, R"({"logical_count": [[[1, 1, 1, 1]], [[1, 1, 1, 1]], [[1, 1, 1, 1]],)"
+                           R"( [[1, 1, 1, 1]], [[4, 4, 4, 4]], [[4, 4, 4, 4]]]})"));
   };
   write_level("b.json");
-  folder.write("a.json", kTrace);
-  folder.write("notes.txt", "no trace");
+  static_cast<void>(folder.write("a.json", kTrace));
+  static_cast<void>(folder.write("notes.txt", "no trace"));
   const Json json = json_of(scoring(folder.path().string(), "linear"));
   REQUIRE(json["traces"].size() == 2);
   CHECK(json["traces"][0]["loads"] == (folder.path() / "a.json").string());
