@@ -129,7 +129,7 @@ TEST_CASE("a person gets a table a policy, and what its columns mean") {
   CHECK(outcome.out.find("plans 2, layers 1, slots 6, ranks 2\n") != std::string::npos);
   CHECK(outcome.out.find("linear") != std::string::npos);
   CHECK(outcome.out.find("0.9000  0.8000") != std::string::npos);
-  CHECK(outcome.out.find("ceiling: bound") != std::string::npos);
+  CHECK(outcome.out.find("default, perfect forecast") != std::string::npos);
 }
 
 TEST_CASE("score reports all wrong options in one go") {

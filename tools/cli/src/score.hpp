@@ -31,7 +31,8 @@ struct Score {
   double plan_ms = 0;     ///< The policy's call, mean.
 };
 
-/// What no policy can do much better than on the windows served.
+/// What the windows served would allow. Where one expert outweighs a rank a policy can beat
+/// `default` even without its foresight, but never the bound.
 struct Ceiling {
   double forecast = 0;  ///< Balancedness of `default` planned on the very window that it serves.
   double bound = 0;     ///< Balancedness if every layer reached its bound.
