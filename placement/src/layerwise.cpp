@@ -30,7 +30,9 @@ Result<void> check_window(const PolicyProblem& problem) {
   return {};
 }
 
-Result<void> check(const PolicyProblem& problem) {
+}  // namespace
+
+Result<void> check_problem(const PolicyProblem& problem) {
   if (auto valid = validate(problem.shape); !valid) {
     return valid;
   }
@@ -43,20 +45,23 @@ Result<void> check(const PolicyProblem& problem) {
        problem.current->shape().expert_count != problem.shape.expert_count)) {
     return invalid("the current placement is of another model: layers or experts differ");
   }
-  return check_window(problem);
-}
-
-}  // namespace
-
-Result<Placement> place_layerwise(const PolicyProblem& problem, const LayerPlacer& place_layer) {
-  if (auto checked = check(problem); !checked) {
-    return tl::unexpected(checked.error());
+  if (auto valid = check_window(problem); !valid) {
+    return valid;
   }
   const RealLoadMatrix load = window_load(problem);
   const std::span<const double> cells(load.data(), static_cast<std::size_t>(load.size()));
   if (!std::ranges::all_of(cells, [](double cell) { return std::isfinite(cell) && cell >= 0; })) {
     return invalid("a window's load must be finite and not negative");
   }
+  return {};
+}
+
+Result<Placement> place_layerwise(const PolicyProblem& problem, const LayerPlacer& place_layer) {
+  if (auto checked = check_problem(problem); !checked) {
+    return tl::unexpected(checked.error());
+  }
+  const RealLoadMatrix load = window_load(problem);
+  const std::span<const double> cells(load.data(), static_cast<std::size_t>(load.size()));
   std::vector<LayerPlacement> layers;
   layers.reserve(static_cast<std::size_t>(problem.shape.layer_count));
   const auto expert_count = static_cast<std::size_t>(problem.shape.expert_count);

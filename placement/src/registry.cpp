@@ -3,28 +3,72 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 #include "deepseek_policy.hpp"
 #include "default_policy.hpp"
 #include "linear_policy.hpp"
+#include "newest_parts_policy.hpp"
+#include "policy_options.hpp"
+#include "robust_policy.hpp"
 #include "trtllm_policy.hpp"
 
 namespace eplb::placement {
 namespace {
 
+using PolicyPointer = std::unique_ptr<PlacementPolicy>;
+
+/// Far more than any window has.
+constexpr std::int32_t kPartsMax = 1024;
+
 struct Entry {
   std::string_view name;
-  std::unique_ptr<PlacementPolicy> (*make)();
+  PolicyPointer (*make)(PolicyOptions& options);  ///< Reads the options that the policy has.
 };
 
 template <typename Policy>
-constexpr Entry entry() {
-  return {Policy::kName,
-          []() -> std::unique_ptr<PlacementPolicy> { return std::make_unique<Policy>(); }};
+PolicyPointer make_plain(PolicyOptions&) {
+  return std::make_unique<Policy>();
 }
 
-constexpr std::array kEntries{entry<DeepseekPolicy>(), entry<DefaultPolicy>(),
-                              entry<LinearPolicy>(), entry<TrtllmPolicy>()};
+template <typename Policy>
+PolicyPointer make_windowed(PolicyOptions& options) {
+  std::int32_t windows = kPartsMax;
+  options.read_count("windows", 1, kPartsMax, windows);
+  PolicyPointer policy = std::make_unique<Policy>();
+  return windows == kPartsMax ? std::move(policy)
+                              : std::make_unique<NewestPartsPolicy>(std::move(policy), windows);
+}
+
+PolicyPointer make_robust_with(std::string_view name, RobustOptions chosen,
+                               PolicyOptions& options) {
+  options.read_number("price", 0, 1, chosen.price);
+  options.read_number("rank_price", 0, 1, chosen.rank_price);
+  options.read_count("directions", 0, kDirectionsMax, chosen.scenarios.direction_count);
+  options.read_number("reach", 0, 100, chosen.scenarios.reach);
+  options.read_count("history", 1, kPartsMax, chosen.scenarios.history_parts);
+  options.read_count("fresh_starts", 0, kFreshStartsMax, chosen.fresh_starts);
+  options.read_number("max_moved", 0, 1, chosen.max_moved_share);
+  return std::make_unique<RobustPolicy>(name, chosen);
+}
+
+constexpr std::string_view kFrugal = "frugal";
+constexpr std::string_view kRobust = "robust";
+
+PolicyPointer make_frugal(PolicyOptions& options) {
+  return make_robust_with(kFrugal, frugal_options(), options);
+}
+
+PolicyPointer make_robust(PolicyOptions& options) {
+  return make_robust_with(kRobust, {}, options);
+}
+
+constexpr std::array kEntries{Entry{DeepseekPolicy::kName, &make_windowed<DeepseekPolicy>},
+                              Entry{DefaultPolicy::kName, &make_windowed<DefaultPolicy>},
+                              Entry{kFrugal, &make_frugal},
+                              Entry{LinearPolicy::kName, &make_plain<LinearPolicy>},
+                              Entry{kRobust, &make_robust},
+                              Entry{TrtllmPolicy::kName, &make_windowed<TrtllmPolicy>}};
 
 constexpr auto kNames = [] {
   std::array<std::string_view, kEntries.size()> names;
@@ -38,16 +82,26 @@ std::span<const std::string_view> policy_names() {
   return kNames;
 }
 
-Result<std::unique_ptr<PlacementPolicy>> make_policy(std::string_view name) {
+Result<std::unique_ptr<PlacementPolicy>> make_policy(std::string_view spec) {
+  const std::size_t colon = std::min(spec.find(':'), spec.size());
+  const std::string_view name = spec.substr(0, colon);
   const auto found = std::ranges::find(kEntries, name, &Entry::name);
-  if (found != kEntries.end()) {
-    return found->make();
+  if (found == kEntries.end()) {
+    std::string message = "unknown policy '" + std::string(name) + "', allowed are";
+    for (const std::string_view allowed : kNames) {
+      message += (allowed == kNames.front() ? " " : ", ") + std::string(allowed);
+    }
+    return fail(ErrorCode::kInvalidArgument, message);
   }
-  std::string message = "unknown policy '" + std::string(name) + "', allowed are";
-  for (const std::string_view allowed : kNames) {
-    message += (allowed == kNames.front() ? " " : ", ") + std::string(allowed);
+  auto options = PolicyOptions::parse(name, spec.substr(std::min(colon + 1, spec.size())));
+  if (!options) {
+    return tl::unexpected(std::move(options).error());
   }
-  return fail(ErrorCode::kInvalidArgument, message);
+  PolicyPointer policy = found->make(*options);
+  if (auto read = options->finish(); !read) {
+    return tl::unexpected(std::move(read).error());
+  }
+  return policy;
 }
 
 }  // namespace eplb::placement

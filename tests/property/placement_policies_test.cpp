@@ -42,6 +42,24 @@ TEST_CASE("a policy asked twice answers the same") {
   }
 }
 
+TEST_CASE("robust and frugal put no expert twice on a rank that has not room for all") {
+  for (std::uint64_t seed = run_seed(); seed < run_seed() + kWorldCount; ++seed) {
+    INFO(replay_hint(seed));
+    PlacementWorld world(seed);
+    if (world.shape.slots_per_rank() > world.shape.expert_count) {
+      continue;
+    }
+    const Placement current = plan(request_of(world, "default"), world.draw_load());
+    for (const std::string_view policy : {"robust", "frugal"}) {
+      CAPTURE(policy);
+      PlanRequest request = request_of(world, policy);
+      REQUIRE(duplicate_count(plan(request, world.load)) == 0);
+      request.current = &current;
+      REQUIRE(duplicate_count(plan(request, world.load)) == 0);
+    }
+  }
+}
+
 TEST_CASE("a load scaled by a power of two is placed alike") {
   for (std::uint64_t seed = run_seed(); seed < run_seed() + kWorldCount; ++seed) {
     INFO(replay_hint(seed));

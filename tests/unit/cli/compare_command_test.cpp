@@ -99,7 +99,7 @@ TEST_CASE("compare writes the keys of its contract in their order") {
   CHECK(keys_of(json["off"]) ==
         Strings{"throughput_tokens_per_s", "step_ms", "balancedness", "breakdown_ms"});
   CHECK(keys_of(json["off"]["breakdown_ms"]) == breakdown);
-  REQUIRE(json["arms"].size() == 12);
+  REQUIRE(json["arms"].size() == 18);
   CHECK(keys_of(json["arms"][0]) == Strings{"policy", "step_interval", "gain", "gain_low",
                                             "gain_high", "throughput_tokens_per_s", "step_ms",
                                             "balancedness", "breakdown_ms",
@@ -142,7 +142,7 @@ TEST_CASE("compare's arms are the runs that sim makes of them") {
   const Json compared = CompareRun::json_of(run.uniform({"--json", "-", "--seeds", "1"}));
   const Json alone = CompareRun::json_of(
       run.sim({"--json", "-", "--set", "eplb.policy=trtllm", "--set", "eplb.step_interval=60"}));
-  const Json& arm = compared["arms"][11];
+  const Json& arm = compared["arms"][17];
   CHECK(arm["policy"] == "trtllm");
   CHECK(arm["step_interval"] == 60);
   CHECK(arm["throughput_tokens_per_s"] == alone["throughput_tokens_per_s"]);

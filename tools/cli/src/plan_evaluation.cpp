@@ -6,12 +6,6 @@
 #include "eplb/placement/bounds.hpp"
 
 namespace eplb::cli {
-namespace {
-
-struct Regret {
-  double bound = 0;
-  double regret = 0;
-};
 
 Result<Regret> regret_of(const RealLoadMatrix& rank_loads, const RealLoadMatrix& load,
                          const Shape& shape) {
@@ -32,8 +26,6 @@ Result<Regret> regret_of(const RealLoadMatrix& rank_loads, const RealLoadMatrix&
                                     .regret = sum.regret / loaded_layers}
                            : Regret{};
 }
-
-}  // namespace
 
 Result<PlanEvaluation> evaluate_plan(const EvaluationInput& input) {
   const Shape& shape = input.planned.shape();

@@ -28,6 +28,17 @@ struct PlanEvaluation {
   std::int64_t moved_experts = 0;  ///< Slots whose expert its rank did not have before.
 };
 
+/// Largest rank loads against the bounds of their layers.
+struct Regret {
+  double bound = 0;   ///< As PlanEvaluation's.
+  double regret = 0;  ///< As PlanEvaluation's.
+};
+
+/// `rank_loads` is [layers, ranks], `load` [layers, experts]. kInvalidArgument if load and shape
+/// differ in size, or the load's sum overflows.
+[[nodiscard]] Result<Regret> regret_of(const RealLoadMatrix& rank_loads, const RealLoadMatrix& load,
+                                       const Shape& shape);
+
 struct EvaluationInput {
   const Placement& planned;
   const Placement& before;     ///< Of the same shape; what moves are counted from.

@@ -12,13 +12,19 @@ namespace eplb::placement {
 /// Names that make_policy knows, ascending:
 ///   deepseek  DeepSeek's EPLB, hierarchical or global, sums in float32;
 ///   default   vLLM's: the same steps with sums in double, then experts that stay on their rank
-///   keep
-///             their slot;
+///             keep their slot;
+///   frugal    robust at a higher price: fewer rows moved for a little less balance;
 ///   linear    no balancing: slot p holds expert p mod E;
+///   robust    ours: the best placement for what may come next, at a price a moved row;
 ///   trtllm    TensorRT-LLM's: greedy copies, then the largest copy to the least loaded rank.
 [[nodiscard]] std::span<const std::string_view> policy_names();
 
-/// kInvalidArgument, listing the allowed names, if there is no policy of that name.
-[[nodiscard]] Result<std::unique_ptr<PlacementPolicy>> make_policy(std::string_view name);
+/// A policy from its name, or from its name and options, "name:key=value,key=value":
+///   deepseek, default, trtllm   windows (newest parts of the window to be added up; all)
+///   robust, frugal              price, rank_price, directions, reach, history, fresh_starts,
+///                               max_moved
+/// docs/policies.md has their meaning. kInvalidArgument, listing what is allowed, if there is no
+/// policy of that name, or an option is unknown or out of range.
+[[nodiscard]] Result<std::unique_ptr<PlacementPolicy>> make_policy(std::string_view spec);
 
 }  // namespace eplb::placement

@@ -1,0 +1,125 @@
+// The steps of the search that give a spare slot to another expert.
+#include <algorithm>
+#include <cstddef>
+
+#include "layer_search.hpp"
+#include "rank_norm.hpp"
+
+namespace eplb::placement {
+void LayerSearch::try_retargets(std::size_t hot_rank, Step& best) const {
+  const std::size_t hot_first = hot_rank * task_.slots_per_rank;
+  for (std::size_t slot = 0; slot < occupants_.size(); ++slot) {
+    const std::size_t leaving = occupants_[slot];
+    const std::size_t copies = holders_[leaving].size();
+    if (copies < 2) {
+      continue;
+    }
+    const std::size_t rank = slot / task_.slots_per_rank;
+    double hottest_other = 0;
+    for (const std::size_t holder : holders_[leaving]) {
+      hottest_other =
+          holder == rank ? hottest_other : std::max(hottest_other, weighed_rank_[holder]);
+    }
+    // The other copies take over the load; none of their ranks may get hotter than the hot one is.
+    if (hottest_other + weighed_copy_[leaving] / static_cast<double>(copies - 1) >=
+        weighed_rank_[hot_rank]) {
+      continue;
+    }
+    if (rank == hot_rank) {
+      for (std::size_t expert = 0; expert < task_.expert_count; ++expert) {
+        try_retarget(hot_rank, slot, expert, best);
+      }
+    } else {
+      for (std::size_t hot = hot_first; hot < hot_first + task_.slots_per_rank; ++hot) {
+        try_retarget(hot_rank, slot, occupants_[hot], best);
+      }
+    }
+  }
+}
+
+void LayerSearch::try_retarget(std::size_t hot_rank, std::size_t slot, std::size_t expert,
+                               Step& best) const {
+  const std::size_t rank = slot / task_.slots_per_rank;
+  if (holds(rank, expert)) {
+    return;
+  }
+  const auto copies = static_cast<double>(holders_[expert].size());
+  const double load_after = weighed_rank_[rank] - weighed_copy_[occupants_[slot]] +
+                            weighed_copy_[expert] * copies / (copies + 1);
+  if (load_after >= weighed_rank_[hot_rank]) {
+    return;
+  }
+  const double ratio = retarget_ratio(slot, expert);
+  if (ratio < best.ratio) {
+    best = {.kind = StepKind::kRetarget, .ratio = ratio, .slot = slot, .other = expert};
+  }
+}
+
+double LayerSearch::retarget_ratio(std::size_t slot, std::size_t expert) const {
+  const std::size_t leaving = occupants_[slot];
+  const std::size_t rank = slot / task_.slots_per_rank;
+  const double leaving_share = 1 / static_cast<double>(holders_[leaving].size() - 1);
+  const double coming_share = 1 / static_cast<double>(holders_[expert].size() + 1);
+  Scenarios leaving_rise{};  // Of each copy that stays.
+  Scenarios coming_rise{};   // Of each copy there is; negative.
+  for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
+    leaving_rise[scenario] =
+        task_.load[leaving][scenario] * leaving_share - copy_load_[leaving][scenario];
+    coming_rise[scenario] =
+        task_.load[expert][scenario] * coming_share - copy_load_[expert][scenario];
+  }
+  Scenarios untouched = power_sum_;
+  Scenarios touched{};
+  const auto change = [&](std::size_t changed, const auto& load_after) {
+    for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
+      untouched[scenario] -= rank_power_[changed][scenario];
+      touched[scenario] += norm_power(load_after(scenario));
+    }
+  };
+  for (const std::size_t holder : holders_[leaving]) {
+    if (holder != rank) {
+      const double has_both = holds(holder, expert) ? 1 : 0;
+      change(holder, [&](std::size_t scenario) {
+        return rank_load_[holder][scenario] + leaving_rise[scenario] +
+               has_both * coming_rise[scenario];
+      });
+    }
+  }
+  for (const std::size_t holder : holders_[expert]) {
+    if (!holds(holder, leaving)) {
+      change(holder, [&](std::size_t scenario) {
+        return rank_load_[holder][scenario] + coming_rise[scenario];
+      });
+    }
+  }
+  change(rank, [&](std::size_t scenario) {
+    return rank_load_[rank][scenario] - copy_load_[leaving][scenario] +
+           copy_load_[expert][scenario] + coming_rise[scenario];
+  });
+  double ratio = price_ratio(rank, leaving, expert);
+  for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
+    ratio *=
+        (std::max(0.0, untouched[scenario]) + touched[scenario]) * inverse_power_sum_[scenario];
+  }
+  return ratio;
+}
+
+void LayerSearch::retarget(std::size_t slot, std::size_t expert) {
+  const std::size_t leaving = occupants_[slot];
+  const std::size_t rank = slot / task_.slots_per_rank;
+  occupants_[slot] = expert;
+  set_held(rank, leaving, false);
+  set_held(rank, expert, true);
+  holders_[leaving].erase(std::ranges::find(holders_[leaving], rank));
+  holders_[expert].push_back(rank);
+  share_out(leaving);
+  share_out(expert);
+  sum_up(rank);
+  for (const std::size_t changed : {leaving, expert}) {
+    for (const std::size_t holder : holders_[changed]) {
+      sum_up(holder);
+    }
+  }
+}
+
+}  // namespace eplb::placement

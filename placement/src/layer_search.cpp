@@ -1,0 +1,262 @@
+#include "layer_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "rank_norm.hpp"
+
+namespace eplb::placement {
+namespace {
+
+/// Steps that gain less would only follow rounding.
+constexpr double kLeastGain = 1e-7;
+
+double product(const Scenarios& values) {
+  double result = 1;
+  for (const double value : values) {
+    result *= value;
+  }
+  return result;
+}
+
+double whole_power(double base, std::size_t exponent) {
+  double result = 1;
+  for (; exponent > 0; exponent /= 2) {
+    result *= exponent % 2 == 1 ? base : 1;
+    base *= base;
+  }
+  return result;
+}
+
+}  // namespace
+
+LayerSearch::LayerSearch(const LayerTask& task, std::vector<std::size_t> occupants)
+    : task_(task),
+      occupants_(std::move(occupants)),
+      held_(task.rank_count * task.expert_count, 0),
+      holders_(task.expert_count),
+      copy_load_(task.expert_count),
+      rank_load_(task.rank_count),
+      rank_power_(task.rank_count),
+      row_ratio_(whole_power(1 + task.row_price,
+                             kScenarioCount * static_cast<std::size_t>(kNormExponent))),
+      weighed_copy_(task.expert_count),
+      weighed_rank_(task.rank_count) {
+  for (std::size_t slot = 0; slot < occupants_.size(); ++slot) {
+    const std::size_t rank = slot / task_.slots_per_rank;
+    holders_[occupants_[slot]].push_back(rank);
+    set_held(rank, occupants_[slot], true);
+  }
+  for (std::size_t expert = 0; expert < task_.expert_count; ++expert) {
+    share_out(expert);
+  }
+  for (std::size_t rank = 0; rank < task_.rank_count; ++rank) {
+    sum_up(rank);
+  }
+  sum_up_powers();
+}
+
+void LayerSearch::share_out(std::size_t expert) {
+  const double share = 1 / static_cast<double>(holders_[expert].size());
+  for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
+    copy_load_[expert][scenario] = task_.load[expert][scenario] * share;
+  }
+}
+
+void LayerSearch::sum_up(std::size_t rank) {
+  Scenarios load{};
+  const std::size_t first = rank * task_.slots_per_rank;
+  for (std::size_t slot = first; slot < first + task_.slots_per_rank; ++slot) {
+    const Scenarios& copy = copy_load_[occupants_[slot]];
+    for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
+      load[scenario] += copy[scenario];
+    }
+  }
+  rank_load_[rank] = load;
+  for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
+    rank_power_[rank][scenario] = norm_power(load[scenario]);
+  }
+}
+
+void LayerSearch::sum_up_powers() {
+  power_sum_ = {};
+  for (const Scenarios& rank : rank_power_) {
+    for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
+      power_sum_[scenario] += rank[scenario];
+    }
+  }
+  for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
+    inverse_power_sum_[scenario] =
+        1 / std::max(power_sum_[scenario], std::numeric_limits<double>::min());
+  }
+}
+
+std::size_t LayerSearch::moved_rows() const {
+  std::size_t moved = 0;
+  for (std::size_t slot = 0; slot < occupants_.size(); ++slot) {
+    if (!task_.holds_now(slot / task_.slots_per_rank, occupants_[slot])) {
+      ++moved;
+    }
+  }
+  return moved;
+}
+
+double LayerSearch::load_cost() const {
+  Scenarios norms = power_sum_;
+  for (double& norm : norms) {
+    norm /= static_cast<double>(task_.rank_count);
+    for (int root = 0; root < kNormSquarings; ++root) {
+      norm = std::sqrt(norm);
+    }
+  }
+  return product(norms);
+}
+
+double LayerSearch::cost() const {
+  return load_cost() * whole_power(1 + task_.row_price, kScenarioCount * moved_rows());
+}
+
+double LayerSearch::price_ratio(std::size_t rank, std::size_t outgoing,
+                                std::size_t incoming) const {
+  const bool refunded = !task_.holds_now(rank, outgoing);
+  const bool paid = !task_.holds_now(rank, incoming);
+  if (refunded == paid) {
+    return 1;
+  }
+  return paid ? row_ratio_ : 1 / row_ratio_;
+}
+
+void LayerSearch::weigh_scenarios(std::size_t hot_rank) {
+  Scenarios weights{};
+  double sum = 0;
+  for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
+    weights[scenario] = rank_power_[hot_rank][scenario] * inverse_power_sum_[scenario];
+    sum += weights[scenario];
+  }
+  const auto weigh = [&](const Scenarios& loads) {
+    double weighed = 0;
+    for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
+      weighed += weights[scenario] * loads[scenario];
+    }
+    return weighed / sum;
+  };
+  std::ranges::transform(copy_load_, weighed_copy_.begin(), weigh);
+  std::ranges::transform(rank_load_, weighed_rank_.begin(), weigh);
+}
+
+std::vector<std::size_t> LayerSearch::ranks_by_heat() const {
+  std::vector<std::pair<double, std::size_t>> heats;
+  heats.reserve(task_.rank_count);
+  for (std::size_t rank = 0; rank < task_.rank_count; ++rank) {
+    double heat = 0;
+    for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
+      heat += rank_power_[rank][scenario] * inverse_power_sum_[scenario];
+    }
+    heats.emplace_back(-heat, rank);
+  }
+  std::ranges::sort(heats);
+  std::vector<std::size_t> ranks;
+  ranks.reserve(heats.size());
+  for (const auto& [heat, rank] : heats) {
+    ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+void LayerSearch::improve(std::size_t hot_rank_count) {
+  // Every step lowers the cost, so that it ends; the limit bounds the time where steps are tiny.
+  for (std::size_t steps = 0; steps < task_.slot_count(); ++steps) {
+    Step best{.kind = StepKind::kNone, .ratio = 1 - kLeastGain, .slot = 0, .other = 0};
+    const std::vector<std::size_t> ranks = ranks_by_heat();
+    for (std::size_t place = 0; place < std::min(hot_rank_count, ranks.size()); ++place) {
+      weigh_scenarios(ranks[place]);
+      try_swaps(ranks[place], best);
+      try_retargets(ranks[place], best);
+      if (best.kind != StepKind::kNone) {
+        break;
+      }
+    }
+    if (best.kind == StepKind::kNone) {
+      return;
+    }
+    apply(best);
+  }
+}
+
+void LayerSearch::try_swaps(std::size_t hot_rank, Step& best) const {
+  for (std::size_t rank = 0; rank < task_.rank_count; ++rank) {
+    if (rank != hot_rank) {
+      try_swaps_between(hot_rank, rank, best);
+    }
+  }
+}
+
+void LayerSearch::try_swaps_between(std::size_t hot_rank, std::size_t rank, Step& best) const {
+  const Scenarios& hot_load = rank_load_[hot_rank];
+  const Scenarios& load = rank_load_[rank];
+  Scenarios others{};
+  for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
+    others[scenario] = std::max(
+        0.0, power_sum_[scenario] - rank_power_[hot_rank][scenario] - rank_power_[rank][scenario]);
+  }
+  const double gap = weighed_rank_[hot_rank] - weighed_rank_[rank];
+  const std::size_t hot_first = hot_rank * task_.slots_per_rank;
+  const std::size_t first = rank * task_.slots_per_rank;
+  for (std::size_t hot = hot_first; hot < hot_first + task_.slots_per_rank; ++hot) {
+    const std::size_t leaving = occupants_[hot];
+    if (holds(rank, leaving)) {
+      continue;
+    }
+    const Scenarios& leaving_load = copy_load_[leaving];
+    for (std::size_t slot = first; slot < first + task_.slots_per_rank; ++slot) {
+      const std::size_t coming = occupants_[slot];
+      // What does not relieve the hot rank, or makes the other one hotter than it was, is out.
+      const double relief = weighed_copy_[leaving] - weighed_copy_[coming];
+      if (relief <= 0 || relief >= gap || holds(hot_rank, coming)) {
+        continue;
+      }
+      const Scenarios& coming_load = copy_load_[coming];
+      Scenarios ratios{};
+      for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
+        const double moved = leaving_load[scenario] - coming_load[scenario];
+        ratios[scenario] = (others[scenario] + norm_power(hot_load[scenario] - moved) +
+                            norm_power(load[scenario] + moved)) *
+                           inverse_power_sum_[scenario];
+      }
+      const double ratio = product(ratios) * price_ratio(hot_rank, leaving, coming) *
+                           price_ratio(rank, coming, leaving);
+      if (ratio < best.ratio) {
+        best = {.kind = StepKind::kSwap, .ratio = ratio, .slot = hot, .other = slot};
+      }
+    }
+  }
+}
+
+void LayerSearch::apply(const Step& step) {
+  if (step.kind == StepKind::kSwap) {
+    swap_slots(step.slot, step.other);
+  } else {
+    retarget(step.slot, step.other);
+  }
+  sum_up_powers();
+}
+
+void LayerSearch::swap_slots(std::size_t slot, std::size_t other) {
+  const std::size_t rank = slot / task_.slots_per_rank;
+  const std::size_t other_rank = other / task_.slots_per_rank;
+  const std::size_t expert = occupants_[slot];
+  const std::size_t other_expert = occupants_[other];
+  set_held(rank, expert, false);
+  set_held(other_rank, other_expert, false);
+  set_held(rank, other_expert, true);
+  set_held(other_rank, expert, true);
+  *std::ranges::find(holders_[expert], rank) = other_rank;
+  *std::ranges::find(holders_[other_expert], other_rank) = rank;
+  std::swap(occupants_[slot], occupants_[other]);
+  sum_up(rank);
+  sum_up(other_rank);
+}
+
+}  // namespace eplb::placement

@@ -1,0 +1,243 @@
+#include "robust_policy.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "eplb/placement/slot_preservation.hpp"
+#include "fresh_start.hpp"
+#include "layer_search.hpp"
+#include "layerwise.hpp"
+
+namespace eplb::placement {
+namespace {
+
+/// Ranks that a step is sought for, the hottest first, before a search counts as done.
+constexpr std::size_t kHotRanks = 8;
+
+/// What a layer's plan would bring.
+struct LayerPlan {
+  std::vector<LogicalExpertId> occupants;
+  std::size_t moved_rows = 0;
+  double gain = 0;  ///< Cost of what serves, without price, over that of the plan, less 1.
+};
+
+std::vector<LogicalExpertId> as_experts(std::span<const std::size_t> occupants) {
+  std::vector<LogicalExpertId> experts;
+  experts.reserve(occupants.size());
+  for (const std::size_t expert : occupants) {
+    experts.push_back(LogicalExpertId{static_cast<std::int32_t>(expert)});
+  }
+  return experts;
+}
+
+/// Plans the layers of one problem, one after the other.
+class Planner {
+ public:
+  Planner(const PolicyProblem& problem, const RobustOptions& options)
+      : problem_(problem),
+        options_(options),
+        expert_count_(static_cast<std::size_t>(problem.shape.expert_count)),
+        foreseen_(foresee(problem, options.scenarios)),
+        load_(window_load(problem)) {}
+
+  [[nodiscard]] LayerPlan plan(LayerId layer) const {
+    const LayerPlacement* current =
+        problem_.current == nullptr ? nullptr : &problem_.current->layer(layer);
+    if (load_.row(layer.value).maxCoeff() == 0) {
+      return unchanged(current);
+    }
+    const Shape& shape = problem_.shape;
+    if (shape.slots_per_rank() >= shape.expert_count) {
+      return everything_everywhere();
+    }
+    const LayerTask task = task_of(layer, current);
+    std::optional<LayerSearch> best;
+    double cost_now = 0;
+    if (current != nullptr && current->slot_count() == shape.slot_count()) {
+      best.emplace(task, without_waste(task, numbers_of(*current)));
+      cost_now = best->load_cost();
+      best->improve(kHotRanks);
+    }
+    search_afresh(task, best);
+    LayerPlan plan{.occupants = as_experts(best->occupants()),
+                   .moved_rows = best->moved_rows(),
+                   .gain = cost_now / best->load_cost() - 1};
+    if (current != nullptr) {
+      plan.occupants =
+          preserve_slots(current->occupants(), std::move(plan.occupants), shape.slots_per_rank());
+    }
+    return plan;
+  }
+
+ private:
+  /// Without load there is nothing to plan by.
+  [[nodiscard]] LayerPlan unchanged(const LayerPlacement* current) const {
+    const auto full = [](const LayerPlacement& layer) {
+      return std::ranges::find(layer.occupants(), kNoExpert) == layer.occupants().end();
+    };
+    const bool keeps = current != nullptr && current->slot_count() == problem_.shape.slot_count() &&
+                       full(*current);
+    const LayerPlacement initial = LayerPlacement::initial(problem_.shape);
+    const std::span<const LogicalExpertId> occupants =
+        keeps ? current->occupants() : initial.occupants();
+    return {.occupants = {occupants.begin(), occupants.end()}};
+  }
+
+  /// Ranks that have room for all experts are all alike, and so is their load.
+  [[nodiscard]] LayerPlan everything_everywhere() const {
+    LayerPlan plan;
+    const std::int32_t slot_count = problem_.shape.slot_count();
+    plan.occupants.reserve(static_cast<std::size_t>(slot_count));
+    for (std::int32_t slot = 0; slot < slot_count; ++slot) {
+      const std::int32_t local = slot % problem_.shape.slots_per_rank();
+      plan.occupants.push_back(LogicalExpertId{local % problem_.shape.expert_count});
+    }
+    return plan;
+  }
+
+  [[nodiscard]] double row_price() const {
+    constexpr double kPercent = 100;
+    return options_.price * kPercent / problem_.shape.slot_count() +
+           options_.rank_price / problem_.shape.slots_per_rank();
+  }
+
+  [[nodiscard]] LayerTask task_of(LayerId layer, const LayerPlacement* current) const {
+    const Shape& shape = problem_.shape;
+    LayerTask task{
+        .expert_count = expert_count_,
+        .rank_count = static_cast<std::size_t>(shape.rank_count),
+        .slots_per_rank = static_cast<std::size_t>(shape.slots_per_rank()),
+        .load = std::span(foreseen_).subspan(layer.index() * expert_count_, expert_count_),
+        .held_now = {},
+        .row_price = current == nullptr ? 0 : row_price()};
+    task.held_now.assign(task.rank_count * task.expert_count, 0);
+    const std::int32_t known_ranks =
+        current == nullptr ? 0 : std::min(shape.rank_count, current->rank_count());
+    for (std::int32_t rank = 0; rank < known_ranks; ++rank) {
+      for (const LogicalExpertId expert : current->on_rank(RankId{rank})) {
+        if (expert != kNoExpert) {
+          task.held_now[static_cast<std::size_t>(rank) * expert_count_ + expert.index()] = 1;
+        }
+      }
+    }
+    return task;
+  }
+
+  [[nodiscard]] std::vector<std::size_t> numbers_of(const LayerPlacement& layer) const {
+    std::vector<std::size_t> numbers;
+    numbers.reserve(layer.occupants().size());
+    for (const LogicalExpertId expert : layer.occupants()) {
+      numbers.push_back(expert == kNoExpert ? expert_count_ : expert.index());
+    }
+    return numbers;
+  }
+
+  /// Whether even a perfect placement would not be worth `rows` moved rows.
+  [[nodiscard]] static bool cannot_pay(const LayerSearch& best, const LayerTask& task,
+                                       std::size_t rows) {
+    constexpr auto kScenarios = static_cast<double>(kScenarioCount);
+    return best.cost() <= 1 + kScenarios * task.row_price * static_cast<double>(rows);
+  }
+
+  /// Exchanges `best` for what is found from scratch, if that is better after its price.
+  void search_afresh(const LayerTask& task, std::optional<LayerSearch>& best) const {
+    const bool only_way = !best.has_value();
+    if (!only_way && (options_.fresh_starts == 0 || cannot_pay(*best, task, 1))) {
+      return;
+    }
+    std::vector<LayerSearch> starts;
+    for (std::vector<std::size_t>& start : fresh_starts(task)) {
+      starts.emplace_back(task, std::move(start));
+    }
+    std::vector<std::pair<double, std::size_t>> order;
+    order.reserve(starts.size());
+    for (std::size_t start = 0; start < starts.size(); ++start) {
+      order.emplace_back(starts[start].cost(), start);
+    }
+    std::ranges::sort(order);
+    order.resize(
+        std::min(order.size(), static_cast<std::size_t>(std::max(options_.fresh_starts, 1))));
+    std::optional<std::size_t> winner;
+    double least = only_way ? 0 : best->cost();
+    for (const auto& [cost, start] : order) {
+      LayerSearch& search = starts[start];
+      if (!only_way && cannot_pay(*best, task, search.moved_rows())) {
+        continue;
+      }
+      search.improve(kHotRanks);
+      if ((only_way && !winner.has_value()) || search.cost() < least) {
+        least = search.cost();
+        winner = start;
+      }
+    }
+    if (winner.has_value()) {
+      best.emplace(task, std::vector<std::size_t>(starts[*winner].occupants().begin(),
+                                                  starts[*winner].occupants().end()));
+    }
+  }
+
+  const PolicyProblem& problem_;
+  const RobustOptions& options_;
+  std::size_t expert_count_;
+  std::vector<Scenarios> foreseen_;
+  RealLoadMatrix load_;
+};
+
+/// Puts layers back to what serves, those first whose rows gain least, until the rest is within the
+/// budget.
+void keep_to_budget(std::vector<LayerPlan>& plans, const PolicyProblem& problem, double share) {
+  const auto slots = static_cast<double>(problem.shape.slot_count()) *
+                     static_cast<double>(problem.shape.layer_count);
+  double rest = share * slots;
+  std::vector<std::size_t> order(plans.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, [&](std::size_t left, std::size_t right) {
+    return plans[left].gain * static_cast<double>(plans[right].moved_rows) >
+           plans[right].gain * static_cast<double>(plans[left].moved_rows);
+  });
+  for (const std::size_t layer : order) {
+    const auto rows = static_cast<double>(plans[layer].moved_rows);
+    if (rows <= rest) {
+      rest -= rows;
+      continue;
+    }
+    const auto now = problem.current->layer(LayerId{static_cast<std::int32_t>(layer)}).occupants();
+    plans[layer].occupants.assign(now.begin(), now.end());
+  }
+}
+
+}  // namespace
+
+Result<Placement> RobustPolicy::place(const PolicyProblem& problem) const {
+  if (auto checked = check_problem(problem); !checked) {
+    return tl::unexpected(checked.error());
+  }
+  const Planner planner(problem, options_);
+  std::vector<LayerPlan> plans;
+  plans.reserve(static_cast<std::size_t>(problem.shape.layer_count));
+  for (std::int32_t layer = 0; layer < problem.shape.layer_count; ++layer) {
+    plans.push_back(planner.plan(LayerId{layer}));
+  }
+  if (options_.max_moved_share < 1 && problem.current != nullptr &&
+      problem.current->shape() == problem.shape) {
+    keep_to_budget(plans, problem, options_.max_moved_share);
+  }
+  std::vector<LayerPlacement> layers;
+  layers.reserve(plans.size());
+  for (LayerPlan& plan : plans) {
+    auto placed = LayerPlacement::create(problem.shape, std::move(plan.occupants));
+    if (!placed) {
+      return tl::unexpected(placed.error());
+    }
+    layers.push_back(*std::move(placed));
+  }
+  return Placement::create(problem.shape, std::move(layers));
+}
+
+}  // namespace eplb::placement

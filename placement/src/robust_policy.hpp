@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "eplb/core/policy.hpp"
+#include "fresh_start.hpp"
+#include "scenarios.hpp"
+
+namespace eplb::placement {
+
+/// Prices are shares of the busiest rank's load: by how much it must fall for a move to pay. A
+/// moved row pays its part of both.
+struct RobustOptions {
+  double price = 0;            ///< Of moving 1 % of a layer's slots.
+  double rank_price = 1.1e-3;  ///< Of moving as many rows as a rank has slots.
+  ScenarioOptions scenarios = {};
+  /// Placements from scratch that are searched from, besides the one that serves; the most
+  /// promising ones, at most kFreshStartsMax.
+  std::int32_t fresh_starts = 3;
+  /// Share of all slots that one plan may move, spent on the layers where a row gains most.
+  double max_moved_share = 1;
+};
+
+/// Its rows are dear, so that a plan stays for long and more change comes before the next one.
+[[nodiscard]] constexpr RobustOptions frugal_options() {
+  RobustOptions options;
+  options.price = 1.1e-3;
+  options.rank_price = 1.5e-3;
+  options.scenarios.reach = 4;
+  return options;
+}
+
+/// Ours: minimises the smooth maximum of rank loads over what may come next (foresee), at a price a
+/// moved row, by local search from what serves and from scratch. No rank holds an expert twice
+/// unless it has more slots than there are experts. Groups and nodes play no part.
+class RobustPolicy final : public PlacementPolicy {
+ public:
+  RobustPolicy(std::string_view name, const RobustOptions& options)
+      : name_(name), options_(options) {}
+
+  [[nodiscard]] std::string_view name() const override { return name_; }
+
+  [[nodiscard]] Result<Placement> place(const PolicyProblem& problem) const override;
+
+ private:
+  std::string_view name_;
+  RobustOptions options_;
+};
+
+}  // namespace eplb::placement

@@ -1,0 +1,200 @@
+#include "scenarios.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+
+namespace eplb::placement {
+namespace {
+
+using Products =
+    Eigen::MatrixXd;  ///< Scalar products between parts of the history, [parts, parts].
+using PartWeights = Eigen::VectorXd;  ///< A weighted sum of parts, [parts], oldest first.
+
+constexpr Eigen::Index kLeadingMax = kDirectionsMax;
+
+/// Share of what the leading components leave out that is taken from the newest part; the rest is
+/// averaged over the history. Between none, right for noise, and all, right for free drift.
+constexpr double kNewestRest = 0.3;
+
+/// Parts that a subspace of four components is fitted to before its forecasts are compared.
+constexpr Eigen::Index kFittedPartsMin = 4;
+
+/// A part with each layer's load as multiples of its mean expert; a layer without load is even.
+RealLoadMatrix relative(const RealLoadMatrix& part) {
+  RealLoadMatrix shares(part.rows(), part.cols());
+  for (Eigen::Index layer = 0; layer < part.rows(); ++layer) {
+    const double largest = part.row(layer).maxCoeff();
+    if (!(largest > 0)) {
+      shares.row(layer).setOnes();
+      continue;
+    }
+    double sum = 0;  // Of loads up to 1, so that even the largest numbers have a sum.
+    for (Eigen::Index expert = 0; expert < part.cols(); ++expert) {
+      shares(layer, expert) = part(layer, expert) / largest;
+      sum += shares(layer, expert);
+    }
+    const double scale = static_cast<double>(part.cols()) / sum;
+    for (Eigen::Index expert = 0; expert < part.cols(); ++expert) {
+      shares(layer, expert) *= scale;
+    }
+  }
+  return shares;
+}
+
+/// Newest parts that are of the problem's size and sound; older ones may be of another life.
+std::vector<RealLoadMatrix> usable_history(const PolicyProblem& problem, std::int32_t part_count) {
+  std::vector<RealLoadMatrix> parts;
+  for (auto part = problem.history.rbegin();
+       part != problem.history.rend() && std::ssize(parts) < part_count; ++part) {
+    if (part->rows() != problem.shape.layer_count || part->cols() != problem.shape.expert_count ||
+        !part->allFinite() || (part->array() < 0).any()) {
+      break;
+    }
+    parts.push_back(relative(*part));
+  }
+  std::ranges::reverse(parts);
+  return parts;
+}
+
+double product(const RealLoadMatrix& left, const RealLoadMatrix& right) {
+  // Four sums side by side, since each addition of one sum would wait for the last.
+  std::array<double, 4> sums{};
+  const Eigen::Index size = left.size();
+  for (Eigen::Index cell = 0; cell < size; ++cell) {
+    sums[static_cast<std::size_t>(cell % 4)] += left.data()[cell] * right.data()[cell];
+  }
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+Products products_of(const std::vector<RealLoadMatrix>& parts) {
+  const auto count = std::ssize(parts);
+  Products products(count, count);
+  for (std::ptrdiff_t row = 0; row < count; ++row) {
+    for (std::ptrdiff_t column = 0; column <= row; ++column) {
+      products(row, column) =
+          product(parts[static_cast<std::size_t>(row)], parts[static_cast<std::size_t>(column)]);
+      products(column, row) = products(row, column);
+    }
+  }
+  return products;
+}
+
+/// Leading principal components of the first `count` parts: eigenvectors of their products about
+/// the mean, [count, leading], the strongest first.
+struct Components {
+  Eigen::MatrixXd vectors;
+  Eigen::VectorXd strengths;
+};
+
+Components leading_components(const Products& products, Eigen::Index count) {
+  const Eigen::MatrixXd centring =
+      Eigen::MatrixXd::Identity(count, count) -
+      Eigen::MatrixXd::Constant(count, count, 1.0 / static_cast<double>(count));
+  const Eigen::MatrixXd about_mean =
+      centring.lazyProduct(products.topLeftCorner(count, count)).lazyProduct(centring);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(about_mean);
+  const Eigen::Index leading = std::min(kLeadingMax, count - 1);
+  return {.vectors = solver.eigenvectors().rightCols(leading).rowwise().reverse(),
+          .strengths = solver.eigenvalues().tail(leading).reverse()};
+}
+
+PartWeights newest_part(Eigen::Index count) {
+  return PartWeights::Unit(count, count - 1);
+}
+
+/// The newest part's place along the leading components of the first `count` parts.
+PartWeights smoothed_part(const Products& products, Eigen::Index count) {
+  const PartWeights mean = PartWeights::Constant(count, 1.0 / static_cast<double>(count));
+  PartWeights along = PartWeights::Zero(count);
+  const Components components = leading_components(products, count);
+  for (Eigen::Index index = 0; index < components.vectors.cols(); ++index) {
+    const auto vector = components.vectors.col(index);
+    along += vector(count - 1) * (vector - PartWeights::Constant(count, vector.mean()));
+  }
+  return mean + along + kNewestRest * (newest_part(count) - mean - along);
+}
+
+/// Distance of a forecast, made from the parts before `next`, from that part.
+double distance(const Products& products, const PartWeights& forecast, Eigen::Index next) {
+  PartWeights error = PartWeights::Zero(next + 1);
+  error.head(next) = -forecast;
+  error(next) += 1;
+  const PartWeights image = products.topLeftCorner(next + 1, next + 1).lazyProduct(error);
+  return std::sqrt(std::max(0.0, error.dot(image)));
+}
+
+/// Distances, not their squares, are summed: one abrupt change, which nothing foretells, must not
+/// outweigh all the rest.
+PartWeights best_forecast(const Products& products) {
+  const Eigen::Index count = products.rows();
+  double newest_error = 0;
+  double smoothed_error = 0;
+  for (Eigen::Index next = kFittedPartsMin - 1; next < count; ++next) {
+    newest_error += distance(products, newest_part(next), next);
+    smoothed_error += distance(products, smoothed_part(products, next), next);
+  }
+  return smoothed_error < newest_error ? smoothed_part(products, count) : newest_part(count);
+}
+
+/// How far each scenario goes from the forecast, as weighted sums of parts.
+std::vector<PartWeights> displacements(const Products& products, const ScenarioOptions& options) {
+  const Eigen::Index count = products.rows();
+  std::vector<PartWeights> steps;
+  if (count < 2) {
+    return steps;
+  }
+  const Components components = leading_components(products, count);
+  const Eigen::Index wanted =
+      std::min<Eigen::Index>(options.direction_count, components.vectors.cols());
+  for (Eigen::Index index = 0; index < wanted; ++index) {
+    if (!(components.strengths(index) > 0)) {
+      break;
+    }
+    const auto vector = components.vectors.col(index);
+    double squares = 0;
+    for (Eigen::Index part = 1; part < count; ++part) {
+      const double step = vector(part) - vector(part - 1);
+      squares += step * step;
+    }
+    const double step = std::sqrt(squares / static_cast<double>(count - 1));
+    steps.emplace_back(options.reach * step *
+                       (vector - PartWeights::Constant(count, vector.mean())));
+  }
+  return steps;
+}
+
+RealLoadMatrix weighted_sum(const std::vector<RealLoadMatrix>& parts, const PartWeights& weights) {
+  RealLoadMatrix sum = RealLoadMatrix::Zero(parts.front().rows(), parts.front().cols());
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    sum += weights(static_cast<Eigen::Index>(part)) * parts[part];
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::vector<Scenarios> foresee(const PolicyProblem& problem, const ScenarioOptions& options) {
+  const std::vector<RealLoadMatrix> parts = usable_history(problem, options.history_parts);
+  const Products products = products_of(parts);
+  const RealLoadMatrix forecast = weighted_sum(parts, best_forecast(products));
+  const double unit = static_cast<double>(problem.shape.rank_count) /
+                      static_cast<double>(problem.shape.expert_count);
+  std::vector<Scenarios> foreseen(static_cast<std::size_t>(forecast.size()));
+  for (std::size_t cell = 0; cell < foreseen.size(); ++cell) {
+    foreseen[cell].fill(std::max(0.0, forecast.data()[cell]) * unit);
+  }
+  std::size_t scenario = kScenarioCount;
+  for (const PartWeights& weights : displacements(products, options)) {
+    const RealLoadMatrix step = weighted_sum(parts, weights);
+    scenario -= 2;
+    for (std::size_t cell = 0; cell < foreseen.size(); ++cell) {
+      foreseen[cell][scenario] = std::max(0.0, foreseen[cell][0] - step.data()[cell] * unit);
+      foreseen[cell][scenario + 1] = foreseen[cell][0] + step.data()[cell] * unit;
+      foreseen[cell][scenario + 1] = std::max(0.0, foreseen[cell][scenario + 1]);
+    }
+  }
+  return foreseen;
+}
+
+}  // namespace eplb::placement

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "eplb/core/policy.hpp"
+
+namespace eplb::placement {
+
+/// Loads that a plan is judged under at once. An even count, so that a compiler fills its vector
+/// registers; what directions leave free is the forecast itself, which so counts more than once.
+inline constexpr std::size_t kScenarioCount = 10;
+
+/// One figure for each scenario; the forecast comes first.
+using Scenarios = std::array<double, kScenarioCount>;
+
+/// Each direction takes two scenarios, and the forecast keeps at least two.
+inline constexpr std::int32_t kDirectionsMax = kScenarioCount / 2 - 1;
+
+struct ScenarioOptions {
+  /// Directions of recent change, the strongest first; at most kDirectionsMax.
+  std::int32_t direction_count = kDirectionsMax;
+  /// How far a scenario goes along its direction, in root mean square steps from one part of the
+  /// history to the next. Steps add up while a plan is in force, so it is above 1; results are flat
+  /// from 2 to 4.
+  double reach = 3;
+  std::int32_t history_parts = 16;  ///< Newest parts that are looked at, at least 1.
+};
+
+/// What each expert may get next, [layers * experts], layer-major, in units of a mean rank's load
+/// (the forecast sums to the number of ranks).
+///
+/// Directions are the leading principal components of the history over all layers and experts: the
+/// same text makes all layers change together, so what moves many layers stands out of the noise of
+/// a single one. The forecast is the newest part, or the newest part's place along the leading
+/// components with most of the rest averaged away; whichever would have foretold the history
+/// better. Both are weighted sums of parts, so that all of this is done on the small matrix of
+/// products between parts. The problem must have been checked.
+[[nodiscard]] std::vector<Scenarios> foresee(const PolicyProblem& problem,
+                                             const ScenarioOptions& options);
+
+}  // namespace eplb::placement

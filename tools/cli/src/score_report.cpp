@@ -1,0 +1,128 @@
+#include "score_report.hpp"
+
+#include <fmt/core.h>
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <utility>
+
+#include "eplb/cli/table.hpp"
+
+namespace eplb::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const std::string& policy, const Score& score) {
+  Json json;
+  json["policy"] = policy;
+  json["balancedness"] = score.balancedness;
+  json["worst"] = score.worst;
+  json["regret"] = score.regret;
+  json["moved"] = score.moved;
+  json["duplicates"] = score.duplicates;
+  json["plan_ms"] = score.plan_ms;
+  json["balancedness_hashed"] = score.balancedness_hashed;
+  json["worst_hashed"] = score.worst_hashed;
+  return json;
+}
+
+Json json_of(const std::vector<std::string>& policies, const std::vector<Score>& scores) {
+  Json results = Json::array();
+  for (std::size_t index = 0; index < policies.size(); ++index) {
+    results.push_back(json_of(policies[index], scores[index]));
+  }
+  return results;
+}
+
+Json json_of(const Ceiling& ceiling) {
+  Json json;
+  json["forecast"] = ceiling.forecast;
+  json["bound"] = ceiling.bound;
+  return json;
+}
+
+std::vector<Score> mean_scores(const ScoreReport& report) {
+  std::vector<Score> means;
+  means.reserve(report.policies.size());
+  for (std::size_t index = 0; index < report.policies.size(); ++index) {
+    std::vector<Score> scores;
+    scores.reserve(report.traces.size());
+    for (const TraceScores& trace : report.traces) {
+      scores.push_back(trace.scores[index]);
+    }
+    means.push_back(mean_score(scores));
+  }
+  return means;
+}
+
+Ceiling mean_ceiling(const ScoreReport& report) {
+  Ceiling mean;
+  const auto count = static_cast<double>(report.traces.size());
+  for (const TraceScores& trace : report.traces) {
+    mean.forecast += trace.ceiling.forecast / count;
+    mean.bound += trace.ceiling.bound / count;
+  }
+  return mean;
+}
+
+void print_table(const std::vector<std::string>& policies, const std::vector<Score>& scores,
+                 const Ceiling& ceiling, std::ostream& out) {
+  using Align = Table::Align;
+  Table table({Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight,
+               Align::kRight, Align::kRight, Align::kRight, Align::kRight});
+  table.add({"policy", "balanced", "worst", "hashed", "worst", "regret", "moved", "duplicates",
+             "plan ms"});
+  for (std::size_t index = 0; index < policies.size(); ++index) {
+    const Score& score = scores[index];
+    table.add({policies[index], fmt::format("{:.4f}", score.balancedness),
+               fmt::format("{:.4f}", score.worst), fmt::format("{:.4f}", score.balancedness_hashed),
+               fmt::format("{:.4f}", score.worst_hashed), fmt::format("{:.4f}", score.regret),
+               fmt::format("{:.1f} %", 100 * score.moved), fmt::format("{:.2f}", score.duplicates),
+               fmt::format("{:.2f}", score.plan_ms)});
+  }
+  table.add({"default, perfect forecast", fmt::format("{:.4f}", ceiling.forecast)});
+  table.add({"bound", fmt::format("{:.4f}", ceiling.bound)});
+  table.print(out);
+}
+
+}  // namespace
+
+Json score_json(const ScoreReport& report) {
+  Json json;
+  json["schema"] = "eplb.score/1";
+  json["results"] = json_of(report.policies, mean_scores(report));
+  json["ceiling"] = json_of(mean_ceiling(report));
+  json["traces"] = Json::array();
+  for (const TraceScores& trace : report.traces) {
+    Json entry;
+    entry["loads"] = trace.loads_file;
+    entry["plans"] = trace.plan_count;
+    entry["results"] = json_of(report.policies, trace.scores);
+    entry["ceiling"] = json_of(trace.ceiling);
+    json["traces"].push_back(std::move(entry));
+  }
+  return json;
+}
+
+void print_scores(const ScoreReport& report, std::ostream& out) {
+  for (const TraceScores& trace : report.traces) {
+    out << fmt::format("{}: plans {}, layers {}, slots {}, ranks {}\n", trace.loads_file,
+                       trace.plan_count, trace.shape.layer_count, trace.shape.slot_count(),
+                       trace.shape.rank_count);
+    print_table(report.policies, trace.scores, trace.ceiling, out);
+    out << '\n';
+  }
+  if (report.traces.size() > 1) {
+    out << fmt::format("mean of {} traces (worst: of all)\n", report.traces.size());
+    print_table(report.policies, mean_scores(report), mean_ceiling(report), out);
+    out << '\n';
+  }
+  out << "balanced: mean / largest rank load of the window after the plan, even split over "
+         "replicas; hashed: as the published hash splits.\n"
+         "regret: largest rank load / bound. moved: share of all slots a plan, the first plan left "
+         "out. duplicates: a layer.\n";
+}
+
+}  // namespace eplb::cli
