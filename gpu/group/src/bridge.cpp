@@ -108,8 +108,7 @@ void Bridge::send_news_of(RankId rank, Carried& carried) {
   for (const env::SumKey::Kind kind : kKinds) {
     send_sums_of(rank, kind, carried);
   }
-  if (const std::int64_t step = board_.step_of(rank);
-      std::exchange(carried.step, step) != step) {
+  if (const std::int64_t step = board_.step_of(rank); std::exchange(carried.step, step) != step) {
     ByteWriter writer;
     writer.put(rank.value);
     writer.put(step);

@@ -18,8 +18,8 @@ RankExchange::RankExchange(Membership& membership, std::vector<RankId> own_ranks
 std::vector<std::vector<std::byte>> RankExchange::gather(RankId rank,
                                                          std::span<const std::byte> bytes) {
   std::unique_lock lock(mutex_);
-  const auto place = static_cast<std::size_t>(std::ranges::find(own_ranks_, rank) -
-                                              own_ranks_.begin());
+  const auto place =
+      static_cast<std::size_t>(std::ranges::find(own_ranks_, rank) - own_ranks_.begin());
   given_[place].assign(bytes.begin(), bytes.end());
   const std::int64_t mine = ended_count_;
   if (++come_count_ == own_ranks_.size()) {

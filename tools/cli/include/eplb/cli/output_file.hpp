@@ -16,7 +16,8 @@ namespace eplb::cli {
 class OutputFile {
  public:
   /// `target` is the option's value: none, "-" or a path. A path is tried at once, by the file
-  /// beside it that write will fill, so that no long run ends in a message that it was in vain. `out` must outlive the object.
+  /// beside it that write will fill, so that no long run ends in a message that it was in vain.
+  /// `out` must outlive the object.
   [[nodiscard]] static Result<OutputFile> open(const std::optional<std::string>& target,
                                                std::ostream& out);
 
