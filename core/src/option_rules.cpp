@@ -82,6 +82,11 @@ class OptionRules {
     } else if (parallel.data_parallel > 0 && parallel.ranks % parallel.data_parallel != 0) {
       refuse({key, kRanks}, "must divide " + ranks + got(parallel.data_parallel));
     }
+    const std::string shared = "parallel.ranks_per_gpu";
+    at_least(1, shared, parallel.ranks_per_gpu);
+    if (parallel.ranks_per_gpu > 1 && parallel.ranks % parallel.ranks_per_gpu != 0) {
+      refuse({shared, kRanks}, "must divide " + ranks + got(parallel.ranks_per_gpu));
+    }
     at_least(1, "parallel.pipeline_stages", parallel.pipeline_stages);
   }
 

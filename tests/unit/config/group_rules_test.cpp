@@ -151,6 +151,13 @@ TEST_CASE("data-parallel ranks divide the ranks, which pipeline stages need not 
   CHECK(problems(kLegal, {"parallel.pipeline_stages=3"}) == "");
 }
 
+TEST_CASE("ranks that share a GPU divide the ranks") {
+  CHECK(problems(kLegal, {"parallel.ranks_per_gpu=2"}) == "");
+  CHECK(problems(kLegal, {"parallel.ranks_per_gpu=3"}) ==
+        "--set parallel.ranks_per_gpu=3: error: parallel.ranks_per_gpu: must divide parallel.ranks "
+        "(4), got 3\n");
+}
+
 /// The legal scenario in sync mode with this `parallel.scale`, on a line of its own.
 std::string said_of_scale(const std::string& scale,
                           const std::vector<std::string>& overrides = {}) {

@@ -74,11 +74,6 @@ Result<void> check_runs(const sim::Scenario& scenario) {
   if (scenario.serving.prefill_tokens_mean > 0) {
     return refuse("serving.prefill: the GPU backend runs decode steps alone");
   }
-  if (scenario.parallel.ranks % scenario.parallel.ranks_per_gpu != 0) {
-    return fail(ErrorCode::kInvalidConfig,
-                "parallel.ranks_per_gpu: must divide parallel.ranks, which is " +
-                    std::to_string(scenario.parallel.ranks));
-  }
   return {};
 }
 
