@@ -20,8 +20,8 @@ function(eplb_requirements library result)
   get_target_property(links ${library} INTERFACE_LINK_LIBRARIES)
   foreach(link IN LISTS links)
     string(REGEX REPLACE "^\\$<LINK_ONLY:(.*)>$" "\\1" link "${link}")
-    if(link MATCHES "BUILD_INTERFACE")
-      continue()
+    if(link MATCHES "BUILD_INTERFACE" OR link STREQUAL "${CMAKE_DL_LIBS}")
+      continue()  # The system's own library needs no package.
     elseif(link MATCHES "^eplb(::|_)(.*)$")
       string(APPEND requirements
         "include(\"\${CMAKE_CURRENT_LIST_DIR}/eplb-${CMAKE_MATCH_2}.cmake\")\n")
