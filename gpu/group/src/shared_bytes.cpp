@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -17,7 +17,8 @@ namespace eplb::group {
 namespace {
 
 Error system_problem(const std::string& what) {
-  return Error{ErrorCode::kResourceExhausted, what + ": " + std::strerror(errno),
+  const std::error_code reason(errno, std::generic_category());
+  return Error{ErrorCode::kResourceExhausted, what + ": " + reason.message(),
                Site{__FILE__, __LINE__}};
 }
 
