@@ -2,7 +2,8 @@
 
 namespace eplb::gpu {
 
-PassCheck::PassCheck(env::LoadRecorder& recorder, env::MapPublisher& publisher, Options options)
+PassCheck::PassCheck(env::LoadRecorder& recorder, env::MapPublisher& publisher,
+                     const Options& options)
     : recorder_(recorder), publisher_(publisher), picks_per_layer_(options.picks_per_layer) {
   occupants_.reserve(options.initial.layers().size());
   for (const LayerPlacement& layer : options.initial.layers()) {

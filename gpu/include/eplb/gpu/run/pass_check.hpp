@@ -28,7 +28,7 @@ class PassCheck final : public env::LoadRecorder, public env::MapPublisher {
   };
 
   /// Both outlive it.
-  PassCheck(env::LoadRecorder& recorder, env::MapPublisher& publisher, Options options);
+  PassCheck(env::LoadRecorder& recorder, env::MapPublisher& publisher, const Options& options);
 
   [[nodiscard]] bool counts_here() const override { return recorder_.counts_here(); }
 
