@@ -83,7 +83,8 @@ void compare_sums(Checks& checks, const RankSizes& sizes, Draw& draw) {
   std::vector<std::int32_t> expected;
   expected.reserve(sums.size());
   for (std::int32_t sum = 0; sum < sizes.rank_sum_count; ++sum) {
-    const auto first = counts.begin() + sizes.plain_count + sum * sizes.slots_per_rank;
+    const std::int32_t offset = sizes.plain_count + sum * sizes.slots_per_rank;
+    const auto first = counts.begin() + offset;
     expected.push_back(std::accumulate(first, first + sizes.slots_per_rank, 0));
   }
   const std::string what = std::to_string(sizes.rank_sum_count) + " sums: ";

@@ -25,9 +25,10 @@ void bench_step(Report& report) {
     StepArguments arguments{.counter_count = counter_count,
                             .pass_counts = pass.data(),
                             .snapshot_counts = snapshot.data()};
-    const DeviceBuffer<std::int32_t> sums(58 * 32);
+    constexpr std::int32_t kRankSums = kLayers * 32;
+    const DeviceBuffer<std::int32_t> sums(kRankSums);
     if (has_slots) {
-      arguments.rank_sum_count = 58 * 32;
+      arguments.rank_sum_count = kRankSums;
       arguments.slots_per_rank = 9;
       arguments.rank_sums = sums.data();
     }

@@ -292,8 +292,10 @@ ExitCode run_on_gpus(ConfigRun& run, std::span<const std::string> arguments,
   const std::int32_t local = *place ? (*place)->local_process_count : processes.count;
   if (local > devices) {
     print_error(streams, kName,
-                fmt::format("{} ranks with {} a GPU need {} GPUs here, and there are {}",
-                            scenario.parallel.ranks, processes.ranks_each, local, devices));
+                fmt::format("{} ranks with {} a GPU need {} GPUs here, with {} bytes on each for "
+                            "weights and landing rows, and there are {}",
+                            scenario.parallel.ranks, processes.ranks_each, local,
+                            gpu::rank_bytes(*options) * processes.ranks_each, devices));
     return ExitCode::kNotPossibleHere;
   }
   if (!*place && processes.count > 1) {
