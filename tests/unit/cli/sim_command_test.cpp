@@ -95,6 +95,17 @@ TEST_CASE("sim moves nothing under a policy that never changes the placement") {
   CHECK(json["commits"]["count"] == 0);
 }
 
+TEST_CASE("sim takes a policy with options, and says which it does not know") {
+  const test::TempFolder folder;
+  const std::string file = folder.write("tiny.yaml", test::kScenario).string();
+  CHECK(test::run_eplb({"sim", file, "--set", "eplb.policy=default:windows=1"}).code == 0);
+  const test::Outcome outcome =
+      test::run_eplb({"sim", file, "--set", "eplb.policy=default:window=1"});
+  CHECK(outcome.code == 2);
+  CHECK(outcome.err.find("error: eplb.policy: policy 'default': ") != std::string::npos);
+  CHECK(outcome.err.find("windows") != std::string::npos);
+}
+
 TEST_CASE("sim prints a table for people, with the change against the baseline") {
   const test::Outcome outcome = SimRun().sim();
   CHECK(outcome.code == 0);

@@ -87,6 +87,23 @@ TEST_CASE("a policy must be one of those that the caller has") {
             .has_value());
 }
 
+TEST_CASE("what stands behind a policy's name is the caller's to judge") {
+  LoadOptions options = options_with();
+  const auto loaded = [&](std::string_view policy) {
+    const std::string text = legal_with("eplb: {policy: '" + std::string(policy) + "'}\n");
+    return load_config_text({.text = text, .name = "t", .directory = {}}, options);
+  };
+  options.policy_problem = [](const std::string& policy) {
+    return policy == "default:windows=0" ? std::string("windows must be at least 1") : "";
+  };
+  REQUIRE(loaded("default:windows=1").has_value());
+  CHECK(loaded("default:windows=1")->scenario.eplb.policy == "default:windows=1");
+  CHECK(problems(loaded("default:windows=0")) ==
+        "t:5:16: error: eplb.policy: windows must be at least 1\n");
+  CHECK(problems(loaded("mine:windows=1")) ==
+        "t:5:16: error: eplb.policy: unknown policy mine, allowed are default, deepseek\n");
+}
+
 TEST_CASE("many problems come at once, ordered by their places") {
   CHECK(problems("model: deepseek-v33\n"
                  "hardware: h200-hgx8\n"

@@ -43,6 +43,10 @@ config::LoadOptions load_options(const OptionValues& values) {
   for (const std::string_view policy : placement::policy_names()) {
     options.policy_names.emplace_back(policy);
   }
+  options.policy_problem = [](const std::string& policy) {
+    const auto made = placement::make_policy(policy);
+    return made ? std::string() : made.error().message;
+  };
   return options;
 }
 

@@ -68,9 +68,14 @@ Section included_section(const Section& root, std::string_view key, Reading& rea
 
 void check_policy(const EplbOptions& eplb, const LoadOptions& options, Reading& reading) {
   const std::vector<std::string>& names = options.policy_names;
-  if (!names.empty() && std::ranges::find(names, eplb.policy) == names.end()) {
+  const std::string name = eplb.policy.substr(0, eplb.policy.find(':'));
+  if (!names.empty() && std::ranges::find(names, name) == names.end()) {
     reading.reject(reading.position(kPolicyKey), kPolicyKey,
-                   unknown("policy " + printable(eplb.policy), eplb.policy, views(names)));
+                   unknown("policy " + printable(name), name, views(names)));
+  } else if (options.policy_problem) {
+    if (const std::string problem = options.policy_problem(eplb.policy); !problem.empty()) {
+      reading.reject(reading.position(kPolicyKey), kPolicyKey, problem);
+    }
   }
 }
 

@@ -31,7 +31,9 @@ constexpr std::array kEplbFields = std::to_array<Field<EplbOptions>>({
      .help = "Serve while weights move; else hold until they have."},
     {.key = "policy",
      .member = &EplbOptions::policy,
-     .help = "The policy that places experts; one that this program has."},
+     .help =
+         "The policy that places experts; one that this program has, with options behind its name "
+         "if wished: robust:price=0.001 (docs/policies.md)."},
     {.key = "replica_choice",
      .member = &EplbOptions::replica_choice,
      .help = "How a row picks one of its expert's replicas: vLLM's hash of the row, or ours over "

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,8 +26,11 @@ struct LoadOptions {
   /// the model and the hardware after their files were read. A path in a value is relative to the
   /// current directory.
   std::vector<std::string> overrides;
-  /// What eplb.policy may be; empty: anything.
+  /// What eplb.policy may be, up to its options; empty: anything.
   std::vector<std::string> policy_names;
+  /// What is wrong with a policy's options, "name:key=value,..."; empty if nothing is. None: nobody
+  /// looks at them.
+  std::function<std::string(const std::string& policy)> policy_problem = {};
 };
 
 struct ResolvedConfig {
