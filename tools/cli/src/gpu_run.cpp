@@ -172,7 +172,8 @@ Result<gpu::ServeResult> serve(const sim::Scenario& scenario, const gpu::ServeOp
                                   }});
 }
 
-Result<ExitCode> run_process(ConfigRun& run, gpu::ServeOptions options, const Topology& topology,
+Result<ExitCode> run_process(ConfigRun& run, const gpu::ServeOptions& options,
+                             const Topology& topology,
                              const std::optional<group::ProcessPlace>& place,
                              const Streams& streams) {
   const sim::Scenario& scenario = run.config.scenario;
@@ -302,7 +303,7 @@ ExitCode run_on_gpus(ConfigRun& run, std::span<const std::string> arguments,
     return launch(processes, arguments, streams);
   }
   try {
-    const auto ended = run_process(run, *std::move(options), *topology, *place, streams);
+    const auto ended = run_process(run, *options, *topology, *place, streams);
     return ended ? *ended : refuse(ended.error());
   } catch (const std::exception& error) {
     print_error(streams, kName, error.what());
