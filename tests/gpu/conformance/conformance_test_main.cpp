@@ -2,7 +2,7 @@
 // cases, with four ranks as threads that share a device.
 //
 // eplb_gpu_conformance_test [doctest's options, such as --test-case="async*"]
-// Ends with 0 (all right), 1 (a case failed, or out of time) or 77 (no device).
+// Ends with 0 (all right), 1 (a case failed), 77 (no device), or by its alarm if out of time.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <unistd.h>

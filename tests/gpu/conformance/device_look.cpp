@@ -23,18 +23,15 @@ void wait_for(cudaStream_t stream) {
   wait_for_device("a look at the device has not ended", [&] { return end.is_past(); });
 }
 
-/// The slots of an expert in a map's entries, heads and then tails; empty if there are more than
-/// the map has room for.
-std::vector<MapEntry> slots_of(std::span<const MapEntry> entries, const LayerMapView& view,
-                               std::int32_t expert) {
-  const auto head = static_cast<std::size_t>(expert) * kHeadEntries;
+/// The slots that entries give to an expert; none if they count more than they have room for.
+std::vector<MapEntry> slots_of(std::span<const MapEntry> entries, std::int32_t tail_width,
+                               std::int32_t expert_count, std::int32_t expert) {
+  const auto tail_entries = static_cast<std::size_t>(tail_width);
+  const std::size_t head = static_cast<std::size_t>(expert) * kHeadEntries;
   const std::size_t tail =
-      map_entries(view.expert_count, 0) +
-      static_cast<std::size_t>(expert) * static_cast<std::size_t>(view.tail_width);
-  const std::span<const MapEntry> in_head =
-      entries.subspan(head, kHeadEntries).subspan(kHeadSlotsBegin);
-  const std::span<const MapEntry> in_tail =
-      entries.subspan(tail, static_cast<std::size_t>(view.tail_width));
+      map_entries(expert_count, 0) + static_cast<std::size_t>(expert) * tail_entries;
+  const auto in_head = entries.subspan(head + kHeadSlotsBegin, kHeadSlots);
+  const auto in_tail = entries.subspan(tail, tail_entries);
   std::vector<MapEntry> slots(in_head.begin(), in_head.end());
   slots.insert(slots.end(), in_tail.begin(), in_tail.end());
   const std::size_t count = entries[head + kHeadSlotsBegin - 1];
@@ -44,15 +41,11 @@ std::vector<MapEntry> slots_of(std::span<const MapEntry> entries, const LayerMap
 
 }  // namespace
 
-std::optional<LayerMap> read_map(const LayerMapView& view, const Shape& shape,
-                                 cudaStream_t stream) {
-  PinnedBuffer<MapEntry> entries(map_entries(view.expert_count, view.tail_width));
-  EPLB_CUDA(cudaMemcpyAsync(entries.data(), view.heads, entries.size() * sizeof(MapEntry),
-                            cudaMemcpyDeviceToHost, stream));
-  wait_for(stream);
+std::optional<LayerMap> map_in(std::span<const MapEntry> entries, std::int32_t tail_width,
+                               const Shape& shape) {
   std::vector<LogicalExpertId> occupants(static_cast<std::size_t>(shape.slot_count()), kNoExpert);
-  for (std::int32_t expert = 0; expert < view.expert_count; ++expert) {
-    for (const MapEntry slot : slots_of(entries.span(), view, expert)) {
+  for (std::int32_t expert = 0; expert < shape.expert_count; ++expert) {
+    for (const MapEntry slot : slots_of(entries, tail_width, shape.expert_count, expert)) {
       if (slot >= occupants.size()) {
         return std::nullopt;
       }
@@ -63,9 +56,18 @@ std::optional<LayerMap> read_map(const LayerMapView& view, const Shape& shape,
   if (!placement) {
     return std::nullopt;
   }
-  LayerMap map = LayerMap::from(*placement);
-  const std::vector<MapEntry> whole = entries_of(map, view.tail_width);
-  return std::ranges::equal(whole, entries.span()) ? std::optional(std::move(map)) : std::nullopt;
+  const LayerMap map = LayerMap::from(*placement);
+  return std::ranges::equal(entries_of(map, tail_width), entries) ? std::optional(map)
+                                                                  : std::nullopt;
+}
+
+std::optional<LayerMap> read_map(const LayerMapView& view, const Shape& shape,
+                                 cudaStream_t stream) {
+  const PinnedBuffer<MapEntry> entries(map_entries(view.expert_count, view.tail_width));
+  EPLB_CUDA(cudaMemcpyAsync(entries.data(), view.heads, entries.size() * sizeof(MapEntry),
+                            cudaMemcpyDeviceToHost, stream));
+  wait_for(stream);
+  return map_in(entries.span(), view.tail_width, shape);
 }
 
 SlotLook::SlotLook(const Shape& shape)

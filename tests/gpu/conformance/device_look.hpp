@@ -17,8 +17,13 @@
 
 namespace eplb::gpu::test {
 
-/// The map that a layer's kernels look up, behind what the stream was asked to do. None if what the
-/// device holds is the map of no placement, down to the reciprocals of its counts. Blocks.
+/// The map that a device holds as `entries`, heads and then tails of `tail_width`. None if it is
+/// the map of no placement of that shape, down to the reciprocals of its counts.
+[[nodiscard]] std::optional<LayerMap> map_in(std::span<const MapEntry> entries,
+                                             std::int32_t tail_width, const Shape& shape);
+
+/// The map that a layer's kernels look up, behind what the stream was asked to do; blocks. None as
+/// above.
 [[nodiscard]] std::optional<LayerMap> read_map(const LayerMapView& view, const Shape& shape,
                                                cudaStream_t stream);
 

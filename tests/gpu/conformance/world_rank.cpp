@@ -159,8 +159,8 @@ StepDecision WorldRank::step() {
   return decision;
 }
 
-// False if another rank has left the forward. Each rank reads the slots that are its own, for the
-// tokens of all; none goes on before all have read, since then slots may change.
+// False if another rank has left for good. Each rank reads the slots that are its own, for the
+// tokens of all, and none ends the forward before the others.
 bool WorldRank::run_forward() {
   TokenDeal deal = forward_->run(parts_.options.tokens(rank_, forward_count_),
                                  [this](LayerId layer) { return environment_->mapping(layer); });
@@ -176,9 +176,10 @@ bool WorldRank::run_forward() {
 
 void WorldRank::check_slots() {
   const std::int32_t slots = shape().slots_per_rank();
+  const std::int64_t first_slot = std::int64_t{rank_.value} * slots;
   LoadMatrix expected = LoadMatrix::Constant(shape().layer_count, slots, -1);
   for (std::int32_t sender = 0; sender < shape().rank_count; ++sender) {
-    const auto sent = parts_.desk.sent(RankId{sender}).middleCols(rank_.value * slots, slots);
+    const auto sent = parts_.desk.sent(RankId{sender}).middleCols(first_slot, slots);
     for (std::int32_t layer = 0; layer < shape().layer_count; ++layer) {
       for (std::int32_t slot = 0; slot < slots; ++slot) {
         std::int64_t& expert = expected(layer, slot);
