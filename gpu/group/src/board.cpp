@@ -1,19 +1,14 @@
 #include "eplb/group/board.hpp"
 
-#include <fcntl.h>
 #include <linux/futex.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <ctime>
 #include <limits>
 #include <memory>
 #include <new>
-#include <system_error>
 #include <utility>
 
 #include "board_layout.hpp"
@@ -28,16 +23,15 @@ using Kind = env::SumKey::Kind;
 constexpr std::array kKinds{Kind::kWindow, Kind::kBalancedness};
 static_assert(kKinds.size() == kSumKindCount);
 
+/// What errors call its memory.
+constexpr std::string_view kNoun = "board";
+
 template <typename Record>
 constexpr auto kBytesOf = static_cast<std::int64_t>(sizeof(Record));
 
 std::int64_t rounded_up(std::int64_t bytes) {
   constexpr auto kLine = static_cast<std::int64_t>(kCacheLineBytes);
   return (bytes + kLine - 1) / kLine * kLine;
-}
-
-Error system_error(ErrorCode code, const std::string& what) {
-  return fail(code, what + ": " + std::generic_category().message(errno)).value();
 }
 
 Result<void> validate(const BoardOptions& options) {
@@ -94,34 +88,23 @@ SumSizes SumSizes::of(const Shape& shape, std::int32_t window_parts) {
           .balancedness_values_max = layers * shape.rank_count};
 }
 
-Board::Board(BoardOptions options, Descriptor memory)
-    : options_(std::move(options)), memory_(std::move(memory)) {
+Board::Board(BoardOptions options) : options_(std::move(options)) {
   bytes_ = slot_offset(RankId{options_.rank_count}, Kind::kWindow, 0);
 }
 
-Board::~Board() {
-  if (base_ != nullptr) {
-    ::munmap(base_, static_cast<std::size_t>(bytes_));
-  }
-}
+Board::~Board() = default;
 
 Result<std::unique_ptr<Board>> Board::create(const BoardOptions& options) {
   if (Result<void> valid = validate(options); !valid) {
     return tl::unexpected(valid.error());
   }
-  Descriptor memory(::memfd_create(("eplb-board:" + options.name).c_str(), MFD_CLOEXEC));
+  std::unique_ptr<Board> board(new Board(options));
+  Result<SharedMemory> memory =
+      SharedMemory::create(kNoun, "eplb-board:" + options.name, board->bytes());
   if (!memory) {
-    return tl::unexpected(system_error(ErrorCode::kResourceExhausted, "no shared memory"));
+    return tl::unexpected(memory.error());
   }
-  std::unique_ptr<Board> board(new Board(options, std::move(memory)));
-  if (::ftruncate(board->descriptor(), board->bytes()) != 0) {
-    return tl::unexpected(
-        system_error(ErrorCode::kResourceExhausted,
-                     "no shared memory of " + std::to_string(board->bytes()) + " bytes"));
-  }
-  if (Result<void> mapped = board->map(); !mapped) {
-    return tl::unexpected(mapped.error());
-  }
+  board->memory_ = *std::move(memory);
   board->begin();
   return board;
 }
@@ -131,43 +114,18 @@ Result<std::unique_ptr<Board>> Board::open(const BoardOptions& options, std::int
   if (Result<void> valid = validate(options); !valid) {
     return tl::unexpected(valid.error());
   }
-  const std::string path =
-      "/proc/" + std::to_string(owner_pid) + "/fd/" + std::to_string(owner_descriptor);
-  Descriptor memory(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  std::unique_ptr<Board> board(new Board(options));
+  Result<SharedMemory> memory =
+      SharedMemory::open(kNoun, owner_pid, owner_descriptor, board->bytes());
   if (!memory) {
-    return tl::unexpected(
-        system_error(ErrorCode::kPeerFailed,
-                     "the board of process " + std::to_string(owner_pid) + " cannot be opened"));
+    return tl::unexpected(memory.error());
   }
-
-  struct stat status {};
-
-  std::unique_ptr<Board> board(new Board(options, std::move(memory)));
-  if (::fstat(board->descriptor(), &status) != 0 || status.st_size != board->bytes()) {
-    return fail(ErrorCode::kInvalidConfig, "the board of process " + std::to_string(owner_pid) +
-                                               " is of another size than this process expects");
-  }
-  if (Result<void> mapped = board->map(); !mapped) {
-    return tl::unexpected(mapped.error());
-  }
+  board->memory_ = *std::move(memory);
   if (board->header().layout_digest != layout_digest(options)) {
     return fail(ErrorCode::kInvalidConfig, "the board of process " + std::to_string(owner_pid) +
                                                " was made with other options");
   }
   return board;
-}
-
-Result<void> Board::map() {
-  void* address = ::mmap(nullptr, static_cast<std::size_t>(bytes_), PROT_READ | PROT_WRITE,
-                         MAP_SHARED, memory_.get(), 0);
-  // NOLINTNEXTLINE: the C macro casts an integer to a pointer.
-  if (address == MAP_FAILED) {
-    return tl::unexpected(
-        system_error(ErrorCode::kResourceExhausted,
-                     "a board of " + std::to_string(bytes_) + " bytes cannot be mapped"));
-  }
-  base_ = static_cast<std::byte*>(address);
-  return {};
 }
 
 // The memory comes zeroed, which is what statuses and slots begin with, and where nothing is
@@ -187,7 +145,7 @@ void Board::begin() {
 template <typename Record>
 Record& Board::at(std::int64_t offset) const {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): records in mapped memory.
-  return *std::launder(reinterpret_cast<Record*>(base_ + offset));
+  return *std::launder(reinterpret_cast<Record*>(memory_.bytes().data() + offset));
 }
 
 BoardHeader& Board::header() const {

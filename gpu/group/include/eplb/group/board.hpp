@@ -13,7 +13,7 @@
 #include "eplb/core/ids.hpp"
 #include "eplb/core/result.hpp"
 #include "eplb/core/shape.hpp"
-#include "eplb/group/descriptor.hpp"
+#include "eplb/group/shared_memory.hpp"
 
 namespace eplb::group {
 
@@ -74,7 +74,7 @@ class Board {
   [[nodiscard]] const BoardOptions& options() const { return options_; }
 
   /// What open() of another process needs.
-  [[nodiscard]] int descriptor() const { return memory_.get(); }
+  [[nodiscard]] int descriptor() const { return memory_.descriptor(); }
 
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
 
@@ -130,9 +130,8 @@ class Board {
                                              std::int32_t slot) const;
 
  private:
-  Board(BoardOptions options, Descriptor memory);
+  explicit Board(BoardOptions options);
 
-  [[nodiscard]] Result<void> map();
   void begin();
   [[nodiscard]] std::int64_t values_max(env::SumKey::Kind kind) const;
   [[nodiscard]] std::int64_t slot_bytes(env::SumKey::Kind kind) const;
@@ -144,8 +143,7 @@ class Board {
   [[nodiscard]] Record& at(std::int64_t offset) const;
 
   BoardOptions options_;
-  Descriptor memory_;
-  std::byte* base_ = nullptr;
+  SharedMemory memory_;
   std::int64_t bytes_ = 0;
 };
 

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "eplb/core/result.hpp"
 #include "eplb/group/membership.hpp"
+#include "eplb/group/shared_memory.hpp"
 
 namespace eplb::group {
 
@@ -14,24 +16,18 @@ namespace eplb::group {
 /// behind. Zeroed.
 class SharedBytes {
  public:
-  /// All processes call it together. kUnsupported if the group spans hosts, kResourceExhausted if
-  /// there is no such memory; then no process has it.
+  /// All processes call it together. kUnsupported if the group spans hosts, else as
+  /// SharedMemory; kPeerFailed if another process has it not. Then no process has it.
   [[nodiscard]] static Result<std::unique_ptr<SharedBytes>> map(Membership& membership,
                                                                 std::int64_t bytes,
                                                                 std::int64_t deadline_ms);
 
-  ~SharedBytes();
-  SharedBytes(const SharedBytes&) = delete;
-  SharedBytes& operator=(const SharedBytes&) = delete;
-  SharedBytes(SharedBytes&&) = delete;
-  SharedBytes& operator=(SharedBytes&&) = delete;
-
-  [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
+  [[nodiscard]] std::span<std::byte> bytes() const { return memory_.bytes(); }
 
  private:
-  explicit SharedBytes(std::span<std::byte> bytes) : bytes_(bytes) {}
+  explicit SharedBytes(SharedMemory memory) : memory_(std::move(memory)) {}
 
-  std::span<std::byte> bytes_;
+  SharedMemory memory_;
 };
 
 }  // namespace eplb::group
