@@ -17,6 +17,7 @@
 #include "eplb/formats/loads.hpp"
 #include "eplb/formats/placements.hpp"
 #include "eplb/placement/registry.hpp"
+#include "group_options.hpp"
 #include "plan_evaluation.hpp"
 #include "plan_report.hpp"
 
@@ -27,13 +28,9 @@ constexpr std::string_view kName = "plan";
 
 struct PlanOptions {
   std::string loads_file;
-  std::int32_t rank_count = 0;
-  std::int32_t redundant_slot_count = 0;
-  std::int32_t node_count = 1;
-  std::int32_t expert_group_count = 1;
+  GroupOptions group;
   std::string policy;
   std::optional<std::string> current_file;
-  std::int32_t rows_per_rank = 0;
   std::optional<std::string> json_target;
 };
 
@@ -47,7 +44,7 @@ std::string policy_list() {
 }
 
 CommandSyntax syntax() {
-  return {
+  CommandSyntax syntax{
       .name = kName,
       .usage = "--loads FILE --ranks N --redundant R [options]",
       .about =
@@ -63,14 +60,6 @@ CommandSyntax syntax() {
             .help = "token counts of the logical experts, as SGLang dumps them: "
                     "{\"logical_count\": [layers][experts]}, or [windows][layers][experts]; all "
                     "windows are planned for together"},
-           {.name = "ranks", .value_name = "N", .help = "ranks of the expert-parallel group"},
-           {.name = "redundant",
-            .value_name = "R",
-            .help = "slots beyond one for each expert; slots must divide over the ranks"},
-           {.name = "nodes", .value_name = "M", .help = "hosts that the ranks are on (1)"},
-           {.name = "groups",
-            .value_name = "K",
-            .help = "groups of experts that the router limits itself to (1)"},
            {.name = "policy",
             .value_name = "NAME",
             .help = fmt::format("how to plan, one of {}; without it, default", policy_list())},
@@ -83,20 +72,17 @@ CommandSyntax syntax() {
             .help = "rows of a step on each rank, for balancedness_hashed (128)"},
            json_option()},
   };
+  const std::vector<OptionSpec> group = group_options();
+  syntax.options.insert(syntax.options.begin() + 1, group.begin(), group.end());
+  return syntax;
 }
 
 PlanOptions read_options(OptionValues& values) {
-  constexpr std::int32_t kRowsMax = 1 << 20;
   PlanOptions options;
   options.loads_file = values.required_text("loads");
-  options.rank_count = values.integer("ranks", {.min = 1});
-  options.redundant_slot_count = values.integer("redundant", {.min = 0, .max = kMaxRedundantSlots});
-  options.node_count = values.integer("nodes", {.min = 1, .fallback = 1});
-  options.expert_group_count = values.integer("groups", {.min = 1, .fallback = 1});
+  options.group = read_group_options(values);
   options.policy = values.text("policy").value_or("default");
   options.current_file = values.text("current");
-  options.rows_per_rank =
-      values.integer("tokens-per-rank", {.min = 1, .max = kRowsMax, .fallback = 128});
   options.json_target = values.text("json");
   return options;
 }
@@ -118,12 +104,7 @@ Result<PlanInput> read_input(const PlanOptions& options) {
   if (!loads) {
     return tl::unexpected(std::move(loads).error());
   }
-  const RealLoadMatrix& window = loads->windows.front();
-  const Shape shape{.layer_count = static_cast<std::int32_t>(window.rows()),
-                    .expert_count = static_cast<std::int32_t>(window.cols()),
-                    .redundant_slot_count = options.redundant_slot_count,
-                    .rank_count = options.rank_count,
-                    .expert_group_count = options.expert_group_count};
+  const Shape shape = options.group.shape_of(loads->windows.front());
   if (const auto valid = validate(shape); !valid) {
     return fail_usage(valid.error().message);
   }
@@ -136,17 +117,6 @@ Result<PlanInput> read_input(const PlanOptions& options) {
     input.current = *std::move(current);
   }
   return input;
-}
-
-/// As the production systems do, nodes that do not divide the ranks count as one.
-std::int32_t usable_node_count(const PlanOptions& options, const Streams& streams) {
-  if (options.rank_count % options.node_count == 0) {
-    return options.node_count;
-  }
-  print_warning(streams, kName,
-                fmt::format("{} ranks cannot be divided over {} nodes; planning for 1 node",
-                            options.rank_count, options.node_count));
-  return 1;
 }
 
 struct Planned {
@@ -174,7 +144,8 @@ Result<Planned> plan(const PlacementPolicy& policy, const PolicyProblem& problem
 Result<PlanReport> make_report(const PlanOptions& options, const PlanInput& input,
                                const PlacementPolicy& policy, const Streams& streams) {
   const Shape& shape = input.shape;
-  const std::int32_t node_count = usable_node_count(options, streams);
+  warn_of_nodes(options.group, kName, streams);
+  const std::int32_t node_count = options.group.usable_node_count();
   const auto topology = Topology::create({.rank_count = shape.rank_count,
                                           .ranks_per_node = shape.rank_count / node_count,
                                           .ranks_per_domain = shape.rank_count});
@@ -197,7 +168,7 @@ Result<PlanReport> make_report(const PlanOptions& options, const PlanInput& inpu
   const auto evaluation = evaluate_plan({.planned = planned->placement,
                                          .before = before,
                                          .load = load,
-                                         .rows_per_rank = options.rows_per_rank});
+                                         .rows_per_rank = options.group.rows_per_rank});
   if (!evaluation) {
     return fail_usage(evaluation.error().message);
   }
@@ -210,7 +181,7 @@ Result<PlanReport> make_report(const PlanOptions& options, const PlanInput& inpu
       .loads_file = options.loads_file,
       .window_count = input.loads.windows.size(),
       .node_count = node_count,
-      .rows_per_rank = options.rows_per_rank,
+      .rows_per_rank = options.group.rows_per_rank,
       .before = options.current_file.value_or("the initial placement (slot p holds p mod E)")};
 }
 

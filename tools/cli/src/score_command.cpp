@@ -20,6 +20,7 @@
 #include "eplb/core/topology.hpp"
 #include "eplb/formats/loads.hpp"
 #include "eplb/placement/registry.hpp"
+#include "group_options.hpp"
 #include "score.hpp"
 #include "score_report.hpp"
 
@@ -31,16 +32,12 @@ constexpr std::string_view kName = "score";
 struct ScoreOptions {
   std::vector<std::string> loads;  ///< Files and folders, as given.
   std::vector<std::string> policies;
-  std::int32_t rank_count = 0;
-  std::int32_t redundant_slot_count = 0;
-  std::int32_t node_count = 1;
-  std::int32_t expert_group_count = 1;
-  std::int32_t rows_per_rank = 0;
+  GroupOptions group;
   std::optional<std::string> json_target;
 };
 
 CommandSyntax syntax() {
-  return {
+  CommandSyntax syntax{
       .name = kName,
       .usage = "--loads TRACE --policy P[,P...] --ranks N --redundant R [options]",
       .about =
@@ -62,19 +59,14 @@ CommandSyntax syntax() {
            {.name = "policy",
             .value_name = "P[,P...]",
             .help = "policies by name, each perhaps with options, as in robust:price=0.01,reach=2"},
-           {.name = "ranks", .value_name = "N", .help = "ranks of the expert-parallel group"},
-           {.name = "redundant",
-            .value_name = "R",
-            .help = "slots beyond one for each expert; slots must divide over the ranks"},
-           {.name = "nodes", .value_name = "M", .help = "hosts that the ranks are on (1)"},
-           {.name = "groups",
-            .value_name = "K",
-            .help = "groups of experts that the router limits itself to (1)"},
            {.name = "tokens-per-rank",
             .value_name = "T",
             .help = "rows of a step on each rank, for the hashed split (128)"},
            json_option()},
   };
+  const std::vector<OptionSpec> group = group_options();
+  syntax.options.insert(syntax.options.begin() + 2, group.begin(), group.end());
+  return syntax;
 }
 
 /// Policies of a list; a part "key=value" without a name goes on with the options of the one before
@@ -99,7 +91,6 @@ std::vector<std::string> split_policies(std::string_view list) {
 }
 
 ScoreOptions read_options(OptionValues& values) {
-  constexpr std::int32_t kRowsMax = 1 << 20;
   ScoreOptions options;
   const auto loads = values.texts("loads");
   options.loads.assign(loads.begin(), loads.end());
@@ -107,12 +98,7 @@ ScoreOptions read_options(OptionValues& values) {
     values.note_problem("--loads: is missing");
   }
   options.policies = split_policies(values.required_text("policy"));
-  options.rank_count = values.integer("ranks", {.min = 1});
-  options.redundant_slot_count = values.integer("redundant", {.min = 0, .max = kMaxRedundantSlots});
-  options.node_count = values.integer("nodes", {.min = 1, .fallback = 1});
-  options.expert_group_count = values.integer("groups", {.min = 1, .fallback = 1});
-  options.rows_per_rank =
-      values.integer("tokens-per-rank", {.min = 1, .max = kRowsMax, .fallback = 128});
+  options.group = read_group_options(values);
   options.json_target = values.text("json");
   return options;
 }
@@ -149,11 +135,6 @@ Result<std::vector<std::string>> trace_files(const std::vector<std::string>& loa
 
 using Policies = std::vector<std::unique_ptr<PlacementPolicy>>;
 
-/// The nodes that count, as for `eplb plan`: those that do not divide the ranks count as one.
-std::int32_t usable_node_count(const ScoreOptions& options) {
-  return options.rank_count % options.node_count == 0 ? options.node_count : 1;
-}
-
 /// A failure's message is complete, with the file or the command that it is about.
 Result<TraceScores> score_trace(const std::string& file, const ScoreOptions& options,
                                 const Policies& policies, Progress& progress) {
@@ -167,18 +148,13 @@ Result<TraceScores> score_trace(const std::string& file, const ScoreOptions& opt
                 fmt::format("{}: error: logical_count: must hold at least {} windows, got {}", file,
                             kTraceWindowsMin, loads->windows.size()));
   }
-  const RealLoadMatrix& window = loads->windows.front();
-  const Shape shape{.layer_count = static_cast<std::int32_t>(window.rows()),
-                    .expert_count = static_cast<std::int32_t>(window.cols()),
-                    .redundant_slot_count = options.redundant_slot_count,
-                    .rank_count = options.rank_count,
-                    .expert_group_count = options.expert_group_count};
+  const Shape shape = options.group.shape_of(loads->windows.front());
   if (const auto valid = validate(shape); !valid) {
     return fail_usage(fmt::format("{}: {}", file, valid.error().message));
   }
   const auto topology =
       Topology::create({.rank_count = shape.rank_count,
-                        .ranks_per_node = shape.rank_count / usable_node_count(options),
+                        .ranks_per_node = shape.rank_count / options.group.usable_node_count(),
                         .ranks_per_domain = shape.rank_count});
   if (!topology) {
     return fail_usage(topology.error().message);
@@ -186,7 +162,7 @@ Result<TraceScores> score_trace(const std::string& file, const ScoreOptions& opt
   const ScoreTask task{.shape = shape,
                        .topology = *topology,
                        .windows = loads->windows,
-                       .rows_per_rank = options.rows_per_rank};
+                       .rows_per_rank = options.group.rows_per_rank};
   TraceScores result{.loads_file = file,
                      .plan_count = loads->windows.size() - kPlannedWindows,
                      .shape = shape,
@@ -221,11 +197,7 @@ Result<void> score_and_report(const ScoreOptions& options, const Policies& polic
   if (!files) {
     return tl::unexpected(files.error());
   }
-  if (usable_node_count(options) != options.node_count) {
-    print_warning(streams, kName,
-                  fmt::format("{} ranks cannot be divided over {} nodes; planning for 1 node",
-                              options.rank_count, options.node_count));
-  }
+  warn_of_nodes(options.group, kName, streams);
   ScoreReport report{.policies = options.policies, .traces = {}};
   report.traces.reserve(files->size());
   Progress progress(streams);
