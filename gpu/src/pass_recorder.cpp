@@ -16,14 +16,15 @@ std::size_t product(std::int32_t left, std::int32_t right) {
 PassRecorder::PassRecorder(const Options& options, cudaStream_t stream)
     : shape_(options.shape),
       logical_size_(product(shape_.layer_count, shape_.expert_count)),
+      stripe_size_((logical_size_ + 3) / 4 * 4),
       slots_size_(options.counts_slots ? product(shape_.layer_count, shape_.slot_count()) : 0),
       ranks_size_(options.counts_slots ? product(shape_.layer_count, shape_.rank_count) : 0),
       gate_(1),
-      pass_counts_(logical_size_ + slots_size_),
+      pass_counts_(kStripes * stripe_size_ + slots_size_),
       timeline_({side_.get()}) {
   read_backs_.reserve(kReadBacksMax);
   for (std::size_t index = 0; index < kReadBacksMax; ++index) {
-    read_backs_.emplace_back(pass_counts_.size() + ranks_size_);
+    read_backs_.emplace_back(stripe_size_ + slots_size_ + ranks_size_);
   }
   gate_.fill_bytes(0, stream);
   if (pass_counts_.size() > 0) {
@@ -39,7 +40,7 @@ std::int32_t* PassRecorder::slot_counts(LayerId layer) const {
   if (slots_size_ == 0) {
     return nullptr;
   }
-  return pass_counts_.data() + logical_size_ +
+  return pass_counts_.data() + kStripes * stripe_size_ +
          layer.index() * static_cast<std::size_t>(shape_.slot_count());
 }
 
@@ -59,13 +60,15 @@ void PassRecorder::end_pass(Reading reading, cudaStream_t stream) {
   }
   if (is_read || may_hold_counts_) {
     const ReadBack& next = read_backs_[(oldest_ + under_way_) % kReadBacksMax];
-    StepArguments step{.counter_count = static_cast<std::int32_t>(pass_counts_.size()),
+    StepArguments step{.counter_count = static_cast<std::int32_t>(stripe_size_ + slots_size_),
+                       .stripe_count = kStripes,
+                       .striped_count = stripe_stride(),
                        .pass_counts = pass_counts_.data(),
                        .snapshot_counts = is_read ? next.snapshot.data() : nullptr};
     if (reading == Reading::kLogicalAndSlots && ranks_size_ > 0) {
       step.rank_sum_count = static_cast<std::int32_t>(ranks_size_);
       step.slots_per_rank = shape_.slots_per_rank();
-      step.rank_sums = next.snapshot.data() + pass_counts_.size();
+      step.rank_sums = next.snapshot.data() + stripe_size_ + slots_size_;
     }
     finish_pass(step, stream);
     may_hold_counts_ = is_recording_;
@@ -80,7 +83,8 @@ void PassRecorder::read_back(Reading reading, cudaStream_t stream) {
   next.has_slots = reading == Reading::kLogicalAndSlots;
   handed_over_.record(stream);
   handed_over_.block(side_.get());
-  const std::size_t size = logical_size_ + (next.has_slots ? slots_size_ + ranks_size_ : 0);
+  const std::size_t size =
+      next.has_slots ? stripe_size_ + slots_size_ + ranks_size_ : logical_size_;
   if (size > 0) {
     EPLB_CUDA(cudaMemcpyAsync(next.host.data(), next.snapshot.data(), size * sizeof(std::int32_t),
                               cudaMemcpyDeviceToHost, side_.get()));
@@ -105,8 +109,8 @@ std::optional<PassRecorder::Counts> PassRecorder::landed() const {
   const std::span<const std::int32_t> counts = oldest.host.span();
   return Counts{
       .logical = counts.first(logical_size_),
-      .slots = counts.subspan(logical_size_, oldest.has_slots ? slots_size_ : 0),
-      .ranks = counts.subspan(logical_size_ + slots_size_, oldest.has_slots ? ranks_size_ : 0)};
+      .slots = counts.subspan(stripe_size_, oldest.has_slots ? slots_size_ : 0),
+      .ranks = counts.subspan(stripe_size_ + slots_size_, oldest.has_slots ? ranks_size_ : 0)};
 }
 
 void PassRecorder::take_off() {

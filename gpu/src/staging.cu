@@ -29,7 +29,8 @@ __device__ void stage_vector(void* staged, void* scales, const uint4& words, std
   } else if constexpr (kFormat == StagingFormat::kMxfp8) {
     const std::uint32_t exponent = device::mxfp8_exponent(device::group_amax<4>(words, 1e-4F));
     const float factor = device::mxfp8_factor(exponent);
-    const uint2 octet = device::e4m3_octet(words, [&](float value) { return value * factor; });
+    const uint2 octet = device::e4m3_octet(
+        words, [&](std::uint32_t word) { return device::times_power_of_two(word, factor); });
     if (is_inside) {
       static_cast<uint2*>(staged)[vector] = octet;
       if (vector % 4 == 0) {
@@ -37,7 +38,7 @@ __device__ void stage_vector(void* staged, void* scales, const uint4& words, std
       }
     }
   } else if constexpr (kFormat == StagingFormat::kFp8) {
-    const float scale = device::group_amax<16>(words, 1e-10F) / device::kE4m3Max;
+    const float scale = device::fp8_scale(device::group_amax<16>(words, 1e-10F));
     const uint2 octet = device::e4m3_octet(words, device::Divider(scale));
     if (is_inside) {
       static_cast<uint2*>(staged)[vector] = octet;
@@ -105,13 +106,13 @@ enum class Routing : std::uint8_t {
   kMappedBoth,  ///< And counted by logical expert and by slot.
 };
 
-/// One pick a thread. Gate, row count, id, weight and mask are all loaded before any is used.
+/// One pick a thread. Heads, gate, row count, id, weight and mask are all asked for before any is
+/// used.
 ///
-/// NOTE [counting by warp] The routing is one chain of loads, id then head, behind those of all
-/// blocks that stage. Whatever it does beside them shows in the kernel's time: counters in shared
-/// memory would add two barriers to it, and take room that the L1 needs for what is staged. So the
-/// lanes of a warp that pick the same expert find each other, which keeps hot experts from queueing
-/// at one word of the L2, and add at once, while the head is on its way.
+/// NOTE [counting pick by pick] Whatever routing does behind its loads shows in the kernel's time:
+/// a second barrier for counters in shared memory, or for lanes to find others that pick the same
+/// expert, which takes as long as a warp names different ones. So each lane adds for itself, which
+/// nothing waits for, and stripes keep the picks of a hot expert apart.
 template <Routing kRouting, typename Id>
 __device__ void route_block(const StagingArguments<Id>& arguments, std::uint32_t block) {
   const auto top_k = static_cast<std::uint32_t>(arguments.top_k);
@@ -121,15 +122,27 @@ __device__ void route_block(const StagingArguments<Id>& arguments, std::uint32_t
   const std::uint32_t row = pick / top_k;
   const LayerMapping& mapping = arguments.mapping;
   constexpr bool kMaps = kRouting != Routing::kCopied;
+  extern __shared__ uint4 shared[];
+  const device::HeldHeads heads{reinterpret_cast<MapEntry*>(shared)};
+  if constexpr (kMaps) {
+    heads.load(mapping.map);
+  }
+  // Worked out while the loads are on their way.
+  std::int32_t* counts =
+      mapping.logical_counts +
+      block % static_cast<std::uint32_t>(mapping.stripe_count) * mapping.stripe_stride;
   const std::uint32_t recorded_rows = kMaps ? device::recorded_row_count(mapping) : 0;
   const Pick<Id> loaded = load_pick(arguments, pick, row);
   std::int64_t slot = loaded.id;
   if constexpr (kMaps) {
     const std::int32_t expert = device::expert_of(loaded.id, mapping.map.expert_count);
-    const device::LoadedHead head = device::load_head(mapping.map, max(expert, 0));
-    const bool is_recorded = row < recorded_rows;
-    device::count_in_warp(mapping.logical_counts, is_recorded ? expert : -1);
-    const std::int32_t chosen = expert < 0 ? -1 : device::chosen_slot(mapping, head, expert, row);
+    heads.wait();
+    const bool is_recorded = row < recorded_rows && expert >= 0;
+    if (is_recorded) {
+      atomicAdd(&counts[expert], 1);
+    }
+    const std::int32_t chosen =
+        expert < 0 ? -1 : device::chosen_slot(mapping, heads.of(expert), expert, row);
     if constexpr (kRouting == Routing::kMappedBoth) {
       const bool is_counted = is_recorded && chosen < mapping.slot_count;
       device::count_in_warp(mapping.slot_counts, is_counted ? chosen : -1);
@@ -225,6 +238,22 @@ unsigned blocks_for(std::int64_t item_count, std::int64_t items_per_block) {
   return static_cast<unsigned>((item_count + items_per_block - 1) / items_per_block);
 }
 
+std::size_t shared_bytes_of(const LayerMapping& mapping) {
+  return routing_of(mapping) == Routing::kCopied ? 0
+                                                 : device::heads_bytes(mapping.map.expert_count);
+}
+
+/// All blocks that can be resident have shared memory, those that stage too, and no more of it is
+/// taken from the L1 than that.
+void leave_room_for(const void* kernel, std::size_t shared_bytes) {
+  constexpr std::size_t kReservedBytes = 1024;              // Of each block, by CUDA itself.
+  constexpr std::size_t kMultiprocessorBytes = 228 * 1024;  // 9.0 and 10.0 alike.
+  const std::size_t wanted = kBlocksPerMultiprocessor * (shared_bytes + kReservedBytes);
+  const std::size_t percent = (wanted * 100 + kMultiprocessorBytes - 1) / kMultiprocessorBytes;
+  EPLB_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                 static_cast<int>(std::min<std::size_t>(percent, 100))));
+}
+
 const char* name_of(StagingFormat format) {
   constexpr const char* kNames[]{"bf16", "mxfp8", "fp8", "nvfp4"};
   return kNames[static_cast<std::size_t>(format)];
@@ -243,8 +272,10 @@ void stage(const StagingArguments<Id>& arguments, cudaStream_t stream) {
       static_cast<std::int64_t>(arguments.row_count) * arguments.hidden_size / kVectorElements;
   const unsigned routing_block_count = blocks_for(rows * arguments.top_k, kBlockSize);
   const StageKernel<Id> kernel = kernel_of<Id>(arguments.format, routing_of(arguments.mapping));
-  kernel<<<routing_block_count + blocks_for(vector_count, kVectorsPerBlock), kBlockSize, 0,
-           stream>>>(arguments, routing_block_count);
+  const std::size_t shared_bytes = shared_bytes_of(arguments.mapping);
+  leave_room_for(reinterpret_cast<const void*>(kernel), shared_bytes);
+  kernel<<<routing_block_count + blocks_for(vector_count, kVectorsPerBlock), kBlockSize,
+           shared_bytes, stream>>>(arguments, routing_block_count);
   EPLB_CUDA(cudaGetLastError());
 }
 
@@ -252,6 +283,7 @@ template void stage(const StagingArguments<std::int32_t>&, cudaStream_t);
 template void stage(const StagingArguments<std::int64_t>&, cudaStream_t);
 
 std::vector<KernelResources> staging_resources() {
+  constexpr std::int32_t kExpertsOfReport = 384;
   std::vector<KernelResources> resources;
   for (const StagingFormat format :
        {StagingFormat::kBf16, StagingFormat::kMxfp8, StagingFormat::kFp8, StagingFormat::kNvfp4}) {
@@ -260,7 +292,9 @@ std::vector<KernelResources> staging_resources() {
       resources.push_back(kernel_resources(
           std::string("stage<") + name_of(format) + kRoutingNames[static_cast<int>(routing)],
           reinterpret_cast<const void*>(kernel_of<std::int64_t>(format, routing)),
-          {.thread_count = kBlockSize, .dynamic_shared_bytes = 0}));
+          {.thread_count = kBlockSize,
+           .dynamic_shared_bytes =
+               routing == Routing::kCopied ? 0 : device::heads_bytes(kExpertsOfReport)}));
     }
   }
   return resources;

@@ -95,6 +95,47 @@ void compare_sums(Checks& checks, const RankSizes& sizes, Draw& draw) {
                                     what + "pass cleared");
 }
 
+/// Counters in stripes, others behind them, and sums of the last.
+void compare_stripes(Checks& checks, std::int32_t stripe_count, std::int32_t striped_count,
+                     std::int32_t rank_sum_count, Draw& draw) {
+  constexpr std::int32_t kSlotsPerRank = 6;
+  const Stream stream;
+  const std::int32_t others = rank_sum_count * kSlotsPerRank;
+  const std::vector<std::int32_t> counts =
+      drawn_counts(stripe_count * striped_count + others, draw);
+  const DeviceBuffer<std::int32_t> pass(counts.size());
+  const DeviceBuffer<std::int32_t> snapshot(static_cast<std::size_t>(striped_count + others));
+  const DeviceBuffer<std::int32_t> sums(static_cast<std::size_t>(rank_sum_count));
+  pass.upload(counts, stream.get());
+  snapshot.fill_bytes(0xA5, stream.get());
+  finish_pass({.counter_count = striped_count + others,
+               .stripe_count = stripe_count,
+               .striped_count = striped_count,
+               .pass_counts = pass.data(),
+               .snapshot_counts = snapshot.data(),
+               .rank_sum_count = rank_sum_count,
+               .slots_per_rank = kSlotsPerRank,
+               .rank_sums = sums.data()},
+              stream.get());
+  std::vector<std::int32_t> expected(static_cast<std::size_t>(striped_count), 0);
+  for (std::int32_t index = 0; index < stripe_count * striped_count; ++index) {
+    expected[static_cast<std::size_t>(index % striped_count)] +=
+        counts[static_cast<std::size_t>(index)];
+  }
+  expected.insert(expected.end(), counts.end() - others, counts.end());
+  std::vector<std::int32_t> expected_sums;
+  for (auto first = counts.end() - others; first != counts.end(); first += kSlotsPerRank) {
+    expected_sums.push_back(std::accumulate(first, first + kSlotsPerRank, 0));
+  }
+  const std::string what =
+      std::to_string(stripe_count) + " stripes of " + std::to_string(striped_count) + ": ";
+  checks.expect_equal<std::int32_t>(snapshot.download(stream.get()), expected, what + "snapshot");
+  checks.expect_equal<std::int32_t>(sums.download(stream.get()), expected_sums, what + "sums");
+  checks.expect_equal<std::int32_t>(pass.download(stream.get()),
+                                    std::vector<std::int32_t>(counts.size(), 0),
+                                    what + "pass cleared");
+}
+
 }  // namespace
 
 void test_finish_pass(Checks& checks, const Setting& setting) {
@@ -106,6 +147,11 @@ void test_finish_pass(Checks& checks, const Setting& setting) {
   }
   for (const RankSizes& sizes : kRankSizes) {
     compare_sums(checks, sizes, draw);
+  }
+  for (const std::int32_t stripe_count : {1, 2, 3, 7, 8}) {
+    for (const std::int32_t striped_count : {4, 16, 58 * 256}) {
+      compare_stripes(checks, stripe_count, striped_count, 5, draw);
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 // Goal: the arithmetic that avoids division gives what IEEE division gives. Method: NVFP4 codes of
-// all 65536 BF16 values under all 126 positive finite E4M3 scales; MXFP8 exponents of all
-// magnitudes that a BF16 or the floor can be. Each on the host and on the device, against the
+// all 65536 BF16 values under all 126 positive finite E4M3 scales; the scales of all formats for
+// all magnitudes that a BF16 or the floor can be. Each on the host and on the device, against the
 // reference.
 #include <algorithm>
 #include <array>
@@ -35,9 +35,24 @@ __global__ void nvfp4_kernel(std::uint8_t scale, std::uint32_t* codes) {
   codes[octet] = device::e2m1_octet(octet_of(octet * 8), device::from_e4m3(scale));
 }
 
-__global__ void mxfp8_kernel(std::uint32_t* exponents) {
+/// The bits of a format's scale for a group with this largest magnitude.
+__host__ __device__ std::uint32_t scale_bits(StagingFormat format, float amax) {
+  switch (format) {
+    case StagingFormat::kMxfp8:
+      return device::mxfp8_exponent(fmaxf(amax, 1e-4F));
+    case StagingFormat::kFp8:
+      return __builtin_bit_cast(std::uint32_t, device::fp8_scale(fmaxf(amax, 1e-10F)));
+    case StagingFormat::kNvfp4:
+      return device::nvfp4_scale(amax);
+    case StagingFormat::kBf16:
+      break;
+  }
+  return 0;
+}
+
+__global__ void scale_kernel(StagingFormat format, std::uint32_t* scales) {
   const std::uint32_t bits = blockIdx.x * kBlockSize + threadIdx.x;
-  exponents[bits] = device::mxfp8_exponent(fmaxf(device::upper_of(bits << 16U), 1e-4F));
+  scales[bits] = scale_bits(format, device::upper_of(bits << 16U));
 }
 
 std::vector<std::uint32_t> expected_nvfp4(std::uint8_t scale) {
@@ -67,29 +82,36 @@ void test_nvfp4(Checks& checks, const Stream& stream) {
   }
 }
 
-/// The published way, by the bits of a quotient.
-std::uint32_t expected_exponent(float amax) {
-  const auto bits = std::bit_cast<std::uint32_t>(amax / 448.0F);
+/// By divisions; MXFP8 the published way, by the bits of a quotient.
+std::uint32_t expected_scale(StagingFormat format, float amax) {
+  if (format == StagingFormat::kNvfp4) {
+    return to_e4m3(std::max(amax / 6.0F, 0x1p-9F));
+  }
+  if (format == StagingFormat::kFp8) {
+    return std::bit_cast<std::uint32_t>(std::max(amax, 1e-10F) / 448.0F);
+  }
+  const auto bits = std::bit_cast<std::uint32_t>(std::max(amax, 1e-4F) / 448.0F);
   return std::clamp((bits >> 23U) + ((bits & 0x7FFFFFU) != 0 ? 1U : 0U), 1U, 254U);
 }
 
-void test_mxfp8(Checks& checks, const Stream& stream) {
+void test_scales(Checks& checks, const Stream& stream, StagingFormat format,
+                 const std::string& name) {
   constexpr unsigned kMagnitudeCount = 0x7F80 + 1;  // Up to infinity.
   constexpr unsigned kBlockCount = (kMagnitudeCount + kBlockSize - 1) / kBlockSize;
-  const DeviceBuffer<std::uint32_t> exponents(kBlockCount * kBlockSize);
-  mxfp8_kernel<<<kBlockCount, kBlockSize, 0, stream.get()>>>(exponents.data());
+  const DeviceBuffer<std::uint32_t> scales(kBlockCount * kBlockSize);
+  scale_kernel<<<kBlockCount, kBlockSize, 0, stream.get()>>>(format, scales.data());
   EPLB_CUDA(cudaGetLastError());
-  std::vector<std::uint32_t> actual = exponents.download(stream.get());
+  std::vector<std::uint32_t> actual = scales.download(stream.get());
   actual.resize(kMagnitudeCount);
   std::vector<std::uint32_t> on_host;
   std::vector<std::uint32_t> expected;
   for (unsigned bits = 0; bits < kMagnitudeCount; ++bits) {
-    const float amax = std::fmax(from_bf16(static_cast<std::uint16_t>(bits)), 1e-4F);
-    on_host.push_back(device::mxfp8_exponent(amax));
-    expected.push_back(expected_exponent(amax));
+    const float amax = from_bf16(static_cast<std::uint16_t>(bits));
+    on_host.push_back(scale_bits(format, amax));
+    expected.push_back(expected_scale(format, amax));
   }
-  checks.expect_equal<std::uint32_t>(on_host, expected, "MXFP8 exponents on the host");
-  checks.expect_equal<std::uint32_t>(actual, expected, "MXFP8 exponents");
+  checks.expect_equal<std::uint32_t>(on_host, expected, name + " scales on the host");
+  checks.expect_equal<std::uint32_t>(actual, expected, name + " scales");
 }
 
 }  // namespace
@@ -97,7 +119,9 @@ void test_mxfp8(Checks& checks, const Stream& stream) {
 void test_quantize(Checks& checks, const Setting& /*setting*/) {
   const Stream stream;
   test_nvfp4(checks, stream);
-  test_mxfp8(checks, stream);
+  test_scales(checks, stream, StagingFormat::kMxfp8, "MXFP8");
+  test_scales(checks, stream, StagingFormat::kFp8, "FP8");
+  test_scales(checks, stream, StagingFormat::kNvfp4, "NVFP4");
 }
 
 }  // namespace eplb::gpu::test

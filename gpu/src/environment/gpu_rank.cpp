@@ -164,6 +164,8 @@ LayerMapping GpuRank::mapping(LayerId layer) const {
           .layer = static_cast<std::uint32_t>(layer.value),
           .record_gate = passes.record_gate(),
           .logical_counts = passes.logical_counts(layer),
+          .stripe_count = PassRecorder::kStripes,
+          .stripe_stride = passes.stripe_stride(),
           .slot_counts = passes.slot_counts(layer),
           .slot_count = state_->options.shape.slot_count()};
 }

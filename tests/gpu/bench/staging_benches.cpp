@@ -6,6 +6,7 @@
 #include "eplb/gpu/buffer.hpp"
 #include "eplb/gpu/device_maps.hpp"
 #include "eplb/gpu/map_and_record.hpp"
+#include "eplb/gpu/pass_recorder.hpp"
 #include "eplb/gpu/staging.hpp"
 #include "eplb/gpu/stream.hpp"
 #include "report.hpp"
@@ -133,6 +134,8 @@ class StagedLayer {
     mapping.record_gate = gate_.data();
     mapping.unpadded_row_count = unpadded_.data();
     mapping.logical_counts = counts_.data();
+    mapping.stripe_count = PassRecorder::kStripes;
+    mapping.stripe_stride = kExpertCount;
     mapping.slot_count = slot_count_;
     return mapping;
   }
@@ -154,7 +157,7 @@ class StagedLayer {
   DeviceBuffer<std::uint8_t> is_padding_;
   DeviceBuffer<std::int32_t> gate_{1};
   DeviceBuffer<std::int32_t> unpadded_{1};
-  DeviceBuffer<std::int32_t> counts_{kExpertsMax};
+  DeviceBuffer<std::int32_t> counts_{PassRecorder::kStripes * kExpertCount};
 };
 
 /// Ids and weights in and out, the mask, activations in, staged values and scales out.

@@ -4,6 +4,7 @@
 
 #include "eplb/gpu/buffer.hpp"
 #include "eplb/gpu/device_maps.hpp"
+#include "eplb/gpu/pass_recorder.hpp"
 #include "eplb/gpu/step.hpp"
 #include "eplb/gpu/stream.hpp"
 #include "report.hpp"
@@ -18,11 +19,16 @@ void bench_step(Report& report) {
   const Stream stream;
   for (const bool has_slots : {false, true}) {
     const std::int32_t counter_count = kLayers * (kExperts + (has_slots ? kSlots : 0));
-    const DeviceBuffer<std::int32_t> pass(static_cast<std::size_t>(counter_count));
-    const DeviceBuffer<std::int32_t> snapshot(pass.size());
+    constexpr std::int32_t kStriped = kLayers * kExperts;
+    constexpr std::int32_t kStripes = PassRecorder::kStripes;
+    const DeviceBuffer<std::int32_t> pass(
+        static_cast<std::size_t>(counter_count + (kStripes - 1) * kStriped));
+    const DeviceBuffer<std::int32_t> snapshot(static_cast<std::size_t>(counter_count));
     pass.fill_bytes(1, stream.get());
     stream.synchronize();
     StepArguments arguments{.counter_count = counter_count,
+                            .stripe_count = kStripes,
+                            .striped_count = kStriped,
                             .pass_counts = pass.data(),
                             .snapshot_counts = snapshot.data()};
     constexpr std::int32_t kRankSums = kLayers * 32;
@@ -37,7 +43,7 @@ void bench_step(Report& report) {
          .variant =
              std::string("58 x 256") + (has_slots ? " and 58 x 288 with sums of 32 ranks" : ""),
          .timing = time_launches([&](cudaStream_t captured) { finish_pass(arguments, captured); }),
-         .moved_bytes = 3.0 * static_cast<double>(pass.bytes())});
+         .moved_bytes = static_cast<double>(2 * pass.bytes() + snapshot.bytes())});
   }
 }
 

@@ -82,6 +82,8 @@ class CountedForwards {
                           .layer = static_cast<std::uint32_t>(layer.value),
                           .record_gate = passes.record_gate(),
                           .logical_counts = passes.logical_counts(layer),
+                          .stripe_count = PassRecorder::kStripes,
+                          .stripe_stride = passes.stripe_stride(),
                           .slot_counts = passes.slot_counts(layer),
                           .slot_count = kShape.slot_count()};
     };

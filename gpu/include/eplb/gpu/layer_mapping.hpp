@@ -25,7 +25,11 @@ struct LayerMapping {
   const std::int32_t* unpadded_row_count = nullptr;  ///< Rows past it are mapped, not counted.
 
   std::int32_t* logical_counts = nullptr;  ///< [experts], added to.
-  std::int32_t* slot_counts = nullptr;     ///< [slots], added to; null: not counted at all.
+  /// More counters of the same, for kernels that add pick by pick: a block adds to the one that its
+  /// number says, so that the picks of a hot expert do not all wait for one word of the L2.
+  std::int32_t stripe_count = 1;
+  std::int32_t stripe_stride = 0;       ///< From the counters of a stripe to those of the next.
+  std::int32_t* slot_counts = nullptr;  ///< [slots], added to; null: not counted at all.
   std::int32_t slot_count = 0;
 
   /// Counters that a block keeps.

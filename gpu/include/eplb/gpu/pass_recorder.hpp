@@ -12,6 +12,7 @@
 #include "eplb/core/ids.hpp"
 #include "eplb/core/shape.hpp"
 #include "eplb/gpu/buffer.hpp"
+#include "eplb/gpu/step.hpp"
 #include "eplb/gpu/stream.hpp"
 #include "eplb/gpu/transport/timeline.hpp"
 
@@ -56,6 +57,13 @@ class PassRecorder {
 
   [[nodiscard]] std::int32_t* logical_counts(LayerId layer) const;
 
+  /// Of logical counts; see LayerMapping.
+  static constexpr std::int32_t kStripes = kStripesMax;
+
+  [[nodiscard]] std::int32_t stripe_stride() const {
+    return static_cast<std::int32_t>(stripe_size_);
+  }
+
   /// Null unless slots are counted.
   [[nodiscard]] std::int32_t* slot_counts(LayerId layer) const;
 
@@ -84,6 +92,7 @@ class PassRecorder {
   struct ReadBack {
     explicit ReadBack(std::size_t counter_count) : snapshot(counter_count), host(counter_count) {}
 
+    // [layers, experts] filled up to stripe_size_, [layers, slots], [layers, ranks].
     DeviceBuffer<std::int32_t> snapshot;
     PinnedBuffer<std::int32_t> host;
     env::Ticket ticket;
@@ -94,10 +103,11 @@ class PassRecorder {
 
   Shape shape_;
   std::size_t logical_size_;
+  std::size_t stripe_size_;  ///< The logical counts and what fills them up to a multiple of four.
   std::size_t slots_size_;
   std::size_t ranks_size_;
   DeviceBuffer<std::int32_t> gate_;
-  DeviceBuffer<std::int32_t> pass_counts_;  ///< [layers, experts], then [layers, slots].
+  DeviceBuffer<std::int32_t> pass_counts_;  ///< [stripes][layers, experts], [layers, slots].
   std::vector<ReadBack> read_backs_;        ///< A ring.
   std::size_t oldest_ = 0;
   std::size_t under_way_ = 0;  ///< From the oldest on.

@@ -8,6 +8,9 @@
 
 namespace eplb::gpu {
 
+/// Stripes that counters may have.
+inline constexpr std::int32_t kStripesMax = 8;
+
 /// What the end of a forward does with the counts of its pass. All pointers are device memory,
 /// 16-byte aligned.
 ///
@@ -17,8 +20,12 @@ namespace eplb::gpu {
 /// layers' launches. The snapshot is read back on a side stream, and is not written again before
 /// the host has what was in it.
 struct StepArguments {
-  std::int32_t counter_count = 0;           ///< Of all layers, by expert and by slot.
-  std::int32_t* pass_counts = nullptr;      ///< [counters], cleared.
+  std::int32_t counter_count = 0;  ///< Of all layers, by expert and by slot.
+  /// The first of them, a multiple of four, stand in several stripes: [stripes, striped], then the
+  /// other counters. Stripes are added up.
+  std::int32_t stripe_count = 1;
+  std::int32_t striped_count = 0;
+  std::int32_t* pass_counts = nullptr;      ///< Cleared.
   std::int32_t* snapshot_counts = nullptr;  ///< [counters]; null: the counts are dropped.
 
   // For the balancedness of a pass: the last counters are those of slots, rank by rank.
@@ -32,7 +39,7 @@ struct StepArguments {
   }
 };
 
-/// One launch, that a graph can capture.
+/// One launch, that a graph can capture. Throws std::invalid_argument on other stripes.
 void finish_pass(const StepArguments& arguments, cudaStream_t stream);
 
 [[nodiscard]] KernelResources finish_pass_resources();

@@ -34,28 +34,9 @@ struct HeldHead {
   }
 };
 
-/// An expert's head in registers, where the slots are picked out one by one: an array that is
-/// indexed at run time would go to local memory.
-struct LoadedHead {
-  uint4 words;
-
-  [[nodiscard]] __device__ ReplicaCount replicas() const { return {words.y & 0xFFFFU, words.x}; }
-
-  [[nodiscard]] __device__ MapEntry slot(std::uint32_t replica) const {
-    const std::uint32_t first = replica < 1 ? words.y : words.z;
-    const std::uint32_t word = replica < 3 ? first : words.w;
-    return static_cast<MapEntry>(replica % 2 == 0 ? word >> 16U : word);
-  }
-};
-
-__device__ inline LoadedHead load_head(const LayerMapView& map, std::int32_t expert) {
-  return {__ldg(reinterpret_cast<const uint4*>(map.heads) + expert)};
-}
-
 /// The slot, or -1, of the replica that a row chooses among an expert's.
-template <typename Head>
-__device__ std::int32_t chosen_slot(const LayerMapping& mapping, const Head& head,
-                                    std::int32_t expert, std::uint32_t row) {
+__device__ inline std::int32_t chosen_slot(const LayerMapping& mapping, const HeldHead& head,
+                                           std::int32_t expert, std::uint32_t row) {
   const ReplicaKey key{.row = row,
                        .rank = mapping.rank,
                        .layer = mapping.layer,
@@ -118,40 +99,58 @@ __device__ inline void count_in_warp(std::int32_t* totals, std::int32_t index) {
   }
 }
 
-/// What a block maps and counts with, all in shared memory: heads of the experts, counters
-/// of experts, counters of slots. Slots are counted where it is compiled in and asked for.
+/// The heads of a layer's experts in a block's shared memory.
 ///
 /// NOTE [held heads] Ids, gates and the heads of all experts are asked for side by side before the
 /// first barrier, and a lookup then costs shared memory's latency. Looking up in global memory
 /// would put a second round trip to the L2 behind the ids' own, in kernels that are little more
-/// than two such trips long, or that share the L2 with others that stage.
+/// than two such trips long; and where others stage on the same multiprocessor, it would come
+/// behind all that they have asked for, since loads are answered in order.
+struct HeldHeads {
+  MapEntry* entries;  ///< 16-byte aligned, of heads_bytes.
+
+  /// Asks for all heads; nothing waits.
+  __device__ void load(const LayerMapView& map) const {
+    for (std::int32_t expert = threadIdx.x; expert < map.expert_count; expert += blockDim.x) {
+      const std::int32_t first = expert * kHeadEntries;
+      copy_async<kHeadEntries * sizeof(MapEntry)>(entries + first, map.heads + first);
+    }
+  }
+
+  /// Waits, all threads together, until they are there.
+  __device__ void wait() const {
+    wait_for_copies();
+    __syncthreads();
+  }
+
+  [[nodiscard]] __device__ HeldHead of(std::int32_t expert) const {
+    return {entries + expert * kHeadEntries};
+  }
+};
+
+/// What a block maps and counts with, all in shared memory: heads of the experts, counters
+/// of experts, counters of slots. Slots are counted where it is compiled in and asked for.
 template <bool kCountsSlots>
 class BlockRecorder {
  public:
   /// `shared` is 16-byte aligned and of recorder_bytes.
   __device__ BlockRecorder(const LayerMapping& mapping, void* shared)
       : mapping_(mapping),
-        heads_(static_cast<MapEntry*>(shared)),
-        experts_{reinterpret_cast<std::int32_t*>(heads_ + mapping.map.expert_count * kHeadEntries),
+        heads_{static_cast<MapEntry*>(shared)},
+        experts_{reinterpret_cast<std::int32_t*>(heads_.entries +
+                                                 mapping.map.expert_count * kHeadEntries),
                  mapping.map.expert_count},
         slots_{experts_.counts + experts_.size,
                kCountsSlots && mapping.slot_counts != nullptr ? mapping.slot_count : 0} {}
 
   /// Asks for all heads; nothing waits.
-  __device__ void load_heads() const {
-    for (std::int32_t expert = threadIdx.x; expert < mapping_.map.expert_count;
-         expert += blockDim.x) {
-      const std::int32_t first = expert * kHeadEntries;
-      copy_async<kHeadEntries * sizeof(MapEntry)>(heads_ + first, mapping_.map.heads + first);
-    }
-  }
+  __device__ void load_heads() const { heads_.load(mapping_.map); }
 
   /// Clears the counters and waits, all threads together, until the heads are there.
   __device__ void start() const {
     experts_.clear();
     slots_.clear();
-    wait_for_copies();
-    __syncthreads();
+    heads_.wait();
   }
 
   /// The slot of a row's pick, -1 if the id names no expert; counted if the row is.
@@ -161,8 +160,7 @@ class BlockRecorder {
     if (expert < 0) {
       return -1;
     }
-    const HeldHead head{heads_ + expert * kHeadEntries};
-    const std::int32_t slot = chosen_slot(mapping_, head, expert, row);
+    const std::int32_t slot = chosen_slot(mapping_, heads_.of(expert), expert, row);
     if (row < recorded_rows) {
       experts_.count(expert);
       if (kCountsSlots && slot >= 0 && slot < slots_.size) {
@@ -183,16 +181,20 @@ class BlockRecorder {
 
  private:
   const LayerMapping& mapping_;
-  MapEntry* heads_;
+  HeldHeads heads_;
   BlockCounters experts_;
   BlockCounters slots_;
 };
 
+/// Shared memory of HeldHeads.
+[[nodiscard]] inline std::size_t heads_bytes(std::int32_t expert_count) {
+  return static_cast<std::size_t>(expert_count) * kHeadEntries * sizeof(MapEntry);
+}
+
 /// Shared memory of a BlockRecorder.
 [[nodiscard]] inline std::size_t recorder_bytes(std::int32_t expert_count,
                                                 std::int32_t counter_count) {
-  return static_cast<std::size_t>(expert_count) * kHeadEntries * sizeof(MapEntry) +
-         static_cast<std::size_t>(counter_count) * sizeof(std::int32_t);
+  return heads_bytes(expert_count) + static_cast<std::size_t>(counter_count) * sizeof(std::int32_t);
 }
 
 [[nodiscard]] inline std::size_t recorder_bytes(const LayerMapping& mapping) {

@@ -63,19 +63,36 @@ __device__ inline std::uint32_t e4m3_pair(float lower, float upper) {
   return __nv_cvt_float2_to_fp8x2(make_float2(lower, upper), __NV_SATFINITE, __NV_E4M3);
 }
 
-/// Applies `scaled` to eight values and rounds them to E4M3: ties to even, beyond 448 to 448.
+/// Eight values, `scaled` two at a time, as E4M3: ties to even, beyond 448 to 448.
 template <typename Scaled>
 __device__ uint2 e4m3_octet(const uint4& words, const Scaled& scaled) {
   const auto pair = [&](std::uint32_t word) {
-    return e4m3_pair(scaled(lower_of(word)), scaled(upper_of(word)));
+    const float2 values = scaled(word);
+    return e4m3_pair(values.x, values.y);
   };
   return {pair(words.x) | pair(words.y) << 16U, pair(words.z) | pair(words.w) << 16U};
 }
 
+/// Two BF16 values times a power of two. BF16 has float's exponents, so the product is exact unless
+/// it is far below the least E4M3.
+__device__ inline float2 times_power_of_two(std::uint32_t word, float power) {
+  const __nv_bfloat162_raw products = __hmul2(pair_of(word), __float2bfloat162_rn(power));
+  const auto raw = __builtin_bit_cast(std::uint32_t, products);
+  return {lower_of(raw), upper_of(raw)};
+}
+
+/// amax / 448 as IEEE division rounds it, for an amax of at least 1e-10: 448 is a constant, so one
+/// step of correction by the exact remainder makes the product with its reciprocal that.
+__host__ __device__ inline float fp8_scale(float amax) {
+  constexpr float kReciprocal = 1.0F / kE4m3Max;
+  const float quotient = amax * kReciprocal;
+  return isinf(amax) ? amax : fmaf(fmaf(-quotient, kE4m3Max, amax), kReciprocal, quotient);
+}
+
 /// Divides by one scale many times, each quotient as IEEE division rounds it: a product with the
-/// reciprocal, and one step of correction by the exact remainder (P. Markstein). What underflows on
-/// the way is far below the least E4M3. The correction would turn -0 into +0, so the sign is the
-/// value's. With an infinite scale finite values give 0, others NaN.
+/// reciprocal, and one step of correction by the exact remainder (P. Markstein), whose sign is
+/// turned twice, since -0 would become +0 otherwise. What underflows on the way is far below the
+/// least E4M3. With an infinite scale finite values give 0, others NaN.
 struct Divider {
   float divisor;
   float reciprocal;
@@ -85,7 +102,11 @@ struct Divider {
 
   __host__ __device__ float operator()(float value) const {
     const float quotient = value * reciprocal;
-    return copysignf(fmaf(fmaf(-quotient, divisor, value), reciprocal, quotient), value);
+    return fmaf(-fmaf(quotient, divisor, -value), reciprocal, quotient);
+  }
+
+  __host__ __device__ float2 operator()(std::uint32_t word) const {
+    return {(*this)(lower_of(word)), (*this)(upper_of(word))};
   }
 };
 
@@ -108,6 +129,16 @@ __host__ __device__ inline float saturated(float value) {
 #endif
 }
 
+/// Half precision's slope * value + offset, rounded once.
+__host__ __device__ inline __half2 fused(float slope, __half2 value, float offset) {
+#if defined(__CUDA_ARCH__)
+  return __hfma2(__float2half2_rn(slope), value, __float2half2_rn(offset));
+#else
+  return __floats2half2_rn(slope * __low2float(value) + offset,
+                           slope * __high2float(value) + offset);
+#endif
+}
+
 /// Two BF16 values over an E4M3 scale as E2M1 codes, in bits 0..3 and 16..19; `reciprocal` is about
 /// 1 / (6 scale).
 ///
@@ -115,30 +146,42 @@ __host__ __device__ inline float saturated(float value) {
 /// - A quotient of 8 over 4 significant bits either equals a threshold or is off by more than one
 ///   part in 256. A product with a reciprocal is off by some 2^-22 of itself, and rounding it to
 ///   half precision snaps what is a tie back onto the tie, and moves nothing else across one.
-/// - Scaled by 2^-14, E2M1's exponents are those of half precision, its subnormals among them, so a
-///   code is the upper bits of the half: integer rounding to even at bit 9 rounds both alike.
+/// - E2M1's values have distances 1/2, 1 and 2, from 0, 2 and 4 on, so a code is the least of
+///   2 q, 2 + q and 4 + q / 2, each rounded to an integer: as half precision rounds when 1.5 * 2^10
+///   is added, ties to even, which leaves the integer in the low bits.
 /// - What is beyond 6 is clamped to 6 before, as 1 in units of 6, by the multiply itself, which
-///   also turns NaN into 0. The sign stands if the value is below 0, so -0 becomes +0.
+///   also turns NaN into 0. The sign stands if the value is below 0: adding +0 turns -0 into +0.
+///
+/// Most of it is products and sums, since this is bound by the units that do logic and compares.
 __host__ __device__ inline std::uint32_t e2m1_pair(std::uint32_t word, float reciprocal) {
-  constexpr float kHalfScale = kE2m1Max * 0x1p-14F;
-  const float lower = saturated(fabsf(lower_of(word)) * reciprocal) * kHalfScale;
-  const float upper = saturated(fabsf(upper_of(word)) * reciprocal) * kHalfScale;
-  const __half2_raw raw = __floats2half2_rn(lower, upper);
-  const auto halves = __builtin_bit_cast(std::uint32_t, raw);
-  const std::uint32_t odd = (halves >> 9U) & 0x00010001U;
-  const std::uint32_t codes = ((halves + odd + 0x00FF00FFU) >> 9U) & 0x00070007U;
-  const std::uint32_t negative = __hlt2_mask(pair_of(word), __nv_bfloat162{0.0F, 0.0F});
-  return codes | (negative & 0x00080008U);
+  const auto quotient = [&](float value) {
+    return saturated(fabsf(value) * reciprocal) * kE2m1Max;
+  };
+  const __half2 half = __floats2half2_rn(quotient(lower_of(word)), quotient(upper_of(word)));
+  const __half2_raw least = __hmin2(
+      fused(2.0F, half, 1536.0F), __hmin2(fused(1.0F, half, 1538.0F), fused(0.5F, half, 1540.0F)));
+  const __nv_bfloat162_raw value = __hadd2(pair_of(word), __nv_bfloat162{0.0F, 0.0F});
+  const std::uint32_t signs = __builtin_bit_cast(std::uint32_t, value) & 0x80008000U;
+  return (__builtin_bit_cast(std::uint32_t, least) & 0x00070007U) | signs >> 12U;
+}
+
+/// Bytes 2 of two words, in the lower half.
+__host__ __device__ inline std::uint32_t third_bytes(std::uint32_t first, std::uint32_t second) {
+#if defined(__CUDA_ARCH__)
+  return __byte_perm(first, second, 0x4462);
+#else
+  return (first >> 16U & 0xFFU) | (second >> 8U & 0xFF00U);
+#endif
 }
 
 /// Eight values as E2M1, the first in the lowest bits.
 __host__ __device__ inline std::uint32_t e2m1_octet(const uint4& words, float scale) {
   const float reciprocal = reciprocal_about(kE2m1Max * scale);
-  const auto byte = [&](std::uint32_t word) {
-    const std::uint32_t codes = e2m1_pair(word, reciprocal);
-    return (codes | codes >> 12U) & 0xFFU;
-  };
-  return byte(words.x) | byte(words.y) << 8U | byte(words.z) << 16U | byte(words.w) << 24U;
+  // Puts the codes of bits 0 and 16 side by side into byte 2.
+  const auto placed = [&](std::uint32_t word) { return e2m1_pair(word, reciprocal) * 0x00010010U; };
+  const std::uint32_t lower = third_bytes(placed(words.x), placed(words.y));
+  const std::uint32_t upper = third_bytes(placed(words.z), placed(words.w));
+  return (lower & 0xFFFFU) | upper << 16U;
 }
 
 __host__ __device__ inline float from_e4m3(std::uint8_t code) {
@@ -146,8 +189,15 @@ __host__ __device__ inline float from_e4m3(std::uint8_t code) {
 }
 
 /// The E4M3 scale of a group of 16: amax / 6, at least 2^-9.
+///
+/// NOTE [scale without division] amax has 8 significant bits, and 6 times a threshold between two
+/// E4M3 values has 7: a quotient equals the threshold or is off by more than a part in 256. Half
+/// precision snaps the product with 1 / 6 onto the tie again, as for E2M1.
 __host__ __device__ inline std::uint8_t nvfp4_scale(float amax) {
-  return __nv_cvt_float_to_fp8(fmaxf(amax / kE2m1Max, 0x1p-9F), __NV_SATFINITE, __NV_E4M3);
+  const float quotient = fmaxf(amax * (1.0F / kE2m1Max), 0x1p-9F);
+  // As a pair, which one instruction converts at full rate.
+  const __half2_raw snapped = __floats2half2_rn(quotient, quotient);
+  return static_cast<std::uint8_t>(__nv_cvt_halfraw2_to_fp8x2(snapped, __NV_SATFINITE, __NV_E4M3));
 }
 
 }  // namespace eplb::gpu::device
