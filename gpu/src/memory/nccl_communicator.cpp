@@ -42,6 +42,8 @@ ncclResult_t NcclCommunicator::state() const {
 Result<void> NcclCommunicator::settle(const char* call, ncclResult_t code,
                                       const std::atomic<bool>* stop) const {
   const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(limit_ns_);
+  // A call that returns ncclSuccess may still be at work: ncclCommWindowRegister of 2.28 is.
+  code = code == ncclSuccess ? state() : code;
   while (code == ncclInProgress) {
     if (std::chrono::steady_clock::now() > end) {
       return fail(ErrorCode::kTimeout, std::string(call) + ": not done within " +

@@ -34,6 +34,13 @@ Result<void> check_one_rank_a_device(const std::vector<PeerCard>& cards) {
   return {};
 }
 
+/// Where NCCL knows of no symmetric memory, what it hands out is a note of its own for the host.
+bool is_on_device(ncclWindow_t window) {
+  cudaPointerAttributes attributes{};
+  EPLB_CUDA(cudaPointerGetAttributes(&attributes, window));
+  return window != nullptr && attributes.type == cudaMemoryTypeDevice;
+}
+
 }  // namespace
 
 struct NcclHeap::State {
@@ -118,7 +125,7 @@ struct NcclHeap::State {
     if (Result<void> settled = communicator.settle("ncclCommWindowRegister", code); !settled) {
       return settled;
     }
-    if (window == nullptr) {
+    if (!is_on_device(window)) {
       return fail(ErrorCode::kUnsupported, "NCCL gives no window over these ranks");
     }
     const auto count = static_cast<std::size_t>(group.rank_count);

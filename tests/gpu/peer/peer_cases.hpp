@@ -28,6 +28,7 @@ void test_vmm_files(Checks& checks, const RankSetting& setting);
 void test_vmm_fabric(Checks& checks, const RankSetting& setting);
 void test_vmm_threads(Checks& checks, const RankSetting& setting);
 void test_host_staged(Checks& checks, const RankSetting& setting);
+void test_nccl_window(Checks& checks, const RankSetting& setting);  ///< One rank.
 void test_nccl(Checks& checks, const RankSetting& setting);  ///< Two ranks.
 
 /// Shared memory that test_host_staged wants.

@@ -53,6 +53,7 @@ constexpr std::array kGroups{
     Group{"vmm_files", test_vmm_files, 2, Ranks::kProcesses, 1, 90},
     Group{"vmm_fabric", test_vmm_fabric, 2, Ranks::kProcesses, 1, 90},
     Group{"host_staged", test_host_staged, 2, Ranks::kProcesses, 1, 90},
+    Group{"nccl_window", test_nccl_window, 1, Ranks::kProcesses, 1, 60},
     Group{"nccl", test_nccl, 2, Ranks::kProcesses, 1, 150},
 };
 

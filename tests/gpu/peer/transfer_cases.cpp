@@ -288,6 +288,32 @@ void test_host_staged(Checks& checks, const RankSetting& setting) {
   barrier(group);
 }
 
+void test_nccl_window(Checks& checks, const RankSetting& setting) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): this process has one thread, and must use no multicast.
+  setenv("NCCL_NVLS_ENABLE", "0", 1);
+  const PeerGroup group = with_device(setting.group);
+  Result<std::unique_ptr<NcclHeap>> heap = NcclHeap::create(group);
+  if (!heap) {
+    checks.expect(heap.error().code == ErrorCode::kUnsupported, heap.error().message);
+    return;
+  }
+  constexpr std::size_t kBytes = 1 << 20;
+  for (int turn = 0; turn < 2; ++turn) {
+    if (refuse_without_nccl(checks, (*heap)->reserve(kBytes, {}), "heap of one rank")) {
+      return;
+    }
+    const Stream stream;
+    std::vector<std::byte> read(kBytes);
+    EPLB_CUDA(cudaMemsetAsync((*heap)->bases().front(), 0x5A, kBytes, stream.get()));
+    EPLB_CUDA(cudaMemcpyAsync(read.data(), (*heap)->bases().front(), kBytes, cudaMemcpyDefault,
+                              stream.get()));
+    stream.synchronize();
+    checks.expect(read == std::vector<std::byte>(kBytes, std::byte{0x5A}),
+                  "the window is memory of this rank");
+    (*heap)->release();
+  }
+}
+
 void test_nccl(Checks& checks, const RankSetting& setting) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): this process has one thread, and must use no multicast.
   setenv("NCCL_NVLS_ENABLE", "0", 1);
