@@ -1,10 +1,20 @@
 #include "vmm_mapping.hpp"
 
 #include <cstdio>
+#include <mutex>
 #include <string>
 
 namespace eplb::gpu {
 namespace {
+
+/// NOTE [one mapping at a time] Ranks that share a process end at once. Driver 580 then
+/// dereferences what another thread's cuMemUnmap has just taken away, now and then, and takes the
+/// process with it. So maps and unmaps of a process go one after another; none is on the path of a
+/// step.
+std::mutex& one_at_a_time() {
+  static std::mutex mutex;
+  return mutex;
+}
 
 void report(CUresult code, const char* call) {
   if (code != CUDA_SUCCESS && code != CUDA_ERROR_DEINITIALIZED) {
@@ -16,6 +26,7 @@ void report(CUresult code, const char* call) {
 
 VmmHandle::~VmmHandle() {
   if (release_ != nullptr) {
+    const std::lock_guard lock(one_at_a_time());
     report(release_(value_), "cuMemRelease");
   }
 }
@@ -26,7 +37,8 @@ Result<VmmMapping> VmmMapping::map(const DriverApi& driver, CUmemGenericAllocati
     return fail(ErrorCode::kDevice, std::string(call) + " of " + std::to_string(bytes) +
                                         " bytes: " + driver.name_of(code));
   };
-  VmmMapping mapping;
+  VmmMapping mapping;  // Before the lock, which its end takes itself.
+  const std::lock_guard lock(one_at_a_time());
   CUresult code = driver.mem_address_reserve(&mapping.address_, bytes, 0, 0, 0);
   if (code != CUDA_SUCCESS) {
     return refused("cuMemAddressReserve", code);
@@ -51,12 +63,14 @@ Result<VmmMapping> VmmMapping::map(const DriverApi& driver, CUmemGenericAllocati
 }
 
 VmmMapping::~VmmMapping() {
+  if (free_ == nullptr) {
+    return;
+  }
+  const std::lock_guard lock(one_at_a_time());
   if (is_mapped_) {
     report(unmap_(address_, bytes_), "cuMemUnmap");
   }
-  if (free_ != nullptr) {
-    report(free_(address_, bytes_), "cuMemAddressFree");
-  }
+  report(free_(address_, bytes_), "cuMemAddressFree");
 }
 
 }  // namespace eplb::gpu
