@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(kThreads)
     sum += __shfl_down_sync(0xFFFFFFFFU, sum, static_cast<unsigned>(lane));
   }
   if (threadIdx.x % 32 == 0 && sum != 0) {
-    atomicAdd_system(digests + row, static_cast<unsigned long long>(sum));
+    atomicAdd(digests + row, static_cast<unsigned long long>(sum));
   }
 }
 

@@ -54,6 +54,8 @@ ContentFindings ContentCheck::check(std::span<const LayerWeights> layers,
     digest_expected(layers[layer].tensors(), id, experts_.data() + first, options,
                     expected_.data() + first, stream);
   }
+  found_.fetch(stream);
+  expected_.fetch(stream);
   EPLB_CUDA(cudaStreamSynchronize(stream));
   ContentFindings findings;
   for (std::size_t place = 0; place < found_.size(); ++place) {
@@ -61,7 +63,7 @@ ContentFindings ContentCheck::check(std::span<const LayerWeights> layers,
       continue;
     }
     ++findings.rows_checked;
-    if (found_.span()[place] != expected_.span()[place]) {
+    if (found_.fetched()[place] != expected_.fetched()[place]) {
       if (findings.rows_wrong++ == 0) {
         findings.wrong_layer = LayerId{static_cast<std::int32_t>(place) / slots_};
         findings.wrong_slot = LocalSlot{static_cast<std::int32_t>(place) % slots_};

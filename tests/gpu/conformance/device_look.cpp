@@ -85,10 +85,12 @@ std::vector<SlotPlace> SlotLook::differing(std::span<const LayerWeights> layers,
     digest_expected(layers[layer].tensors(), LayerId{static_cast<std::int32_t>(layer)},
                     experts_.data() + first, options, expected_.data() + first, stream);
   }
+  found_.fetch(stream);
+  expected_.fetch(stream);
   wait_for(stream);
   std::vector<SlotPlace> differing;
   for (std::size_t place = 0; place < found_.size(); ++place) {
-    if (experts_.span()[place] >= 0 && found_.span()[place] != expected_.span()[place]) {
+    if (experts_.span()[place] >= 0 && found_.fetched()[place] != expected_.fetched()[place]) {
       differing.push_back({.layer = LayerId{static_cast<std::int32_t>(place / slots)},
                            .slot = LocalSlot{static_cast<std::int32_t>(place % slots)}});
     }

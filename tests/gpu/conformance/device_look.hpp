@@ -45,8 +45,8 @@ class SlotLook {
 
  private:
   PinnedBuffer<std::int32_t> experts_;  ///< [layers, slots of a rank], as the two below.
-  PinnedBuffer<std::uint64_t> found_;   ///< Digests.
-  PinnedBuffer<std::uint64_t> expected_;
+  FetchedBuffer<std::uint64_t> found_;   ///< Digests.
+  FetchedBuffer<std::uint64_t> expected_;
 };
 
 }  // namespace eplb::gpu::test

@@ -85,8 +85,8 @@ class ServedRank {
   std::unique_ptr<group::ProgressThread> progress_;
   std::vector<LayerMap> maps_;  ///< Those in force.
   PinnedBuffer<std::int32_t> experts_;
-  PinnedBuffer<std::uint64_t> digests_;
-  PinnedBuffer<std::uint64_t> expected_digests_;
+  FetchedBuffer<std::uint64_t> digests_;
+  FetchedBuffer<std::uint64_t> expected_digests_;
   std::int64_t step_count_ = 0;
   std::int64_t verified_rows_ = 0;
 };

@@ -107,8 +107,8 @@ void test_content(Checks& checks, const RankSetting& /*setting*/) {
   const PinnedBuffer<std::int32_t> host_experts(2);
   host_experts.span()[0] = experts[0];
   host_experts.span()[1] = experts[1];
-  const PinnedBuffer<std::uint64_t> digests(2);
-  const PinnedBuffer<std::uint64_t> expected(2);
+  const FetchedBuffer<std::uint64_t> digests(2);
+  const FetchedBuffer<std::uint64_t> expected(2);
   for (const std::int32_t stride : {1, 16}) {
     const DigestOptions options{.first_row = 0,
                                 .row_count = 2,
@@ -116,12 +116,14 @@ void test_content(Checks& checks, const RankSetting& /*setting*/) {
                                 .sample_start = stride == 1 ? 0 : 3};
     digest_rows(tensors, options, digests.data(), stream.get());
     digest_expected(tensors, layer, host_experts.data(), options, expected.data(), stream.get());
+    digests.fetch(stream.get());
+    expected.fetch(stream.get());
     stream.synchronize();
     for (std::size_t row = 0; row < 2; ++row) {
       const std::uint64_t by_host = digest_by_host(rows[row], static_cast<std::size_t>(stride),
                                                    static_cast<std::size_t>(options.sample_start));
-      checks.expect(digests.span()[row] == by_host, "digest of stored rows");
-      checks.expect(expected.span()[row] == by_host, "digest of expected rows");
+      checks.expect(digests.fetched()[row] == by_host, "digest of stored rows");
+      checks.expect(expected.fetched()[row] == by_host, "digest of expected rows");
     }
   }
 
@@ -129,9 +131,10 @@ void test_content(Checks& checks, const RankSetting& /*setting*/) {
   EPLB_CUDA(cudaMemsetAsync(tensors[3].base + 4098, ~static_cast<int>(rows[0][3][4098]) & 0xFF, 1,
                             stream.get()));
   digest_rows(tensors, {.first_row = 0, .row_count = 2}, digests.data(), stream.get());
+  digests.fetch(stream.get());
   stream.synchronize();
-  checks.expect(digests.span()[0] != intact, "the last byte of a row counts");
-  checks.expect(digests.span()[1] == digest_by_host(rows[1], 1, 0), "in its own row alone");
+  checks.expect(digests.fetched()[0] != intact, "the last byte of a row counts");
+  checks.expect(digests.fetched()[1] == digest_by_host(rows[1], 1, 0), "in its own row alone");
   bool refused = false;
   try {
     digest_rows(tensors, {.first_row = 0, .row_count = 1, .sample_stride = 0}, digests.data(),

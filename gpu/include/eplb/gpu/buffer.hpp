@@ -91,4 +91,35 @@ class PinnedBuffer {
   std::size_t size_;
 };
 
+/// Device memory, and what the host has fetched of it. For what kernels add up: over the host's
+/// link every addition would be a trip of its own.
+template <typename T>
+class FetchedBuffer {
+ public:
+  explicit FetchedBuffer(std::size_t size) : device_(size), host_(size) {}
+
+  /// Of the device.
+  [[nodiscard]] T* data() const { return device_.data(); }
+
+  [[nodiscard]] std::size_t size() const { return device_.size(); }
+
+  /// Zeroes the device's, in the stream's order.
+  void clear(cudaStream_t stream) const { device_.fill_bytes(0, stream); }
+
+  /// Copies all of it to the host, in the stream's order.
+  void fetch(cudaStream_t stream) const {
+    if (size() > 0) {
+      EPLB_CUDA(cudaMemcpyAsync(host_.data(), device_.data(), device_.bytes(),
+                                cudaMemcpyDeviceToHost, stream));
+    }
+  }
+
+  /// As last fetched; whole once the stream is known to have run.
+  [[nodiscard]] std::span<const T> fetched() const { return host_.span(); }
+
+ private:
+  DeviceBuffer<T> device_;
+  PinnedBuffer<T> host_;
+};
+
 }  // namespace eplb::gpu

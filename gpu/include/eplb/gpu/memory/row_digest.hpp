@@ -22,8 +22,8 @@ struct DigestOptions {
   std::int32_t sample_start = 0;  ///< In [0, sample_stride).
 };
 
-/// Digest of each row, over all its tensors: `digests` [row_count] in device or pinned memory is
-/// written when the stream gets there. Whatever the launch, the same bytes give the same digest:
+/// Digest of each row, over all its tensors: `digests` [row_count] in device memory is written
+/// when the stream gets there. Whatever the launch, the same bytes give the same digest:
 /// the sum of digest_term over the words read, the last of a tensor filled up with zeros. No word
 /// of a row's gaps is read. Throws std::invalid_argument for options out of their ranges or more
 /// than kTensorsMax tensors, CudaError if the launch fails.

@@ -39,8 +39,8 @@ class ContentCheck {
   RankId rank_;
   std::int32_t slots_;
   PinnedBuffer<std::int32_t> experts_;
-  PinnedBuffer<std::uint64_t> found_;     ///< [layers, slots]
-  PinnedBuffer<std::uint64_t> expected_;  ///< [layers, slots]
+  FetchedBuffer<std::uint64_t> found_;     ///< [layers, slots]
+  FetchedBuffer<std::uint64_t> expected_;  ///< [layers, slots]
 };
 
 }  // namespace eplb::gpu
