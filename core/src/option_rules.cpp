@@ -126,6 +126,12 @@ class OptionRules {
     at_least(1, "eplb.layers_in_flight", options_.layers_in_flight.value_or(1));
     at_least(1, "eplb.max_commit_bytes_per_step", options_.max_commit_bytes_per_step.value_or(1));
     between(0, kMaxCommitLeadSteps, "eplb.commit_lead_steps", options_.commit_lead_steps);
+    const double rate_limit = options_.copy_rate_limit_gb_per_s.value_or(1);
+    const bool is_rate = rate_limit > 0 && rate_limit <= kMaxCopyRateGbPerS;
+    if (!is_rate) {
+      refuse({"eplb.copy_rate_limit_gb_per_s"},
+             "must be above 0 and at most 100000, got " + std::to_string(rate_limit));
+    }
     const bool is_deadline = options_.deadline_ms > 0 && options_.deadline_ms <= kMaxDeadlineMs;
     if (!is_deadline) {  // A NaN is none.
       refuse({"eplb.deadline_ms"},
@@ -161,6 +167,11 @@ class OptionRules {
       refuse({"eplb.handshake", kCommunicator, kUseAsync, kNixl, kScale, kRanks, kRanksPerNode,
               kDomain, kNode},
              "barriers are of symm_mem only, and the communicator is " + name + "; use statuses");
+    }
+    if (options_.copy_rate_limit_gb_per_s && communicator_ != Communicator::kSymmMem) {
+      refuse({"eplb.copy_rate_limit_gb_per_s", kCommunicator, kUseAsync, kNixl, kScale, kRanks,
+              kRanksPerNode, kDomain, kNode},
+             "is of symm_mem only, and the communicator is " + name + "; use none");
     }
   }
 

@@ -18,6 +18,9 @@ namespace {
 /// Under a rate limit no batch is larger, since the host lets a whole batch go at once.
 constexpr std::int64_t kLimitedBatchBytes = 8 << 20;
 
+/// And what was not sent for want of a poll is made up for, as far as it is no longer ago.
+constexpr std::int64_t kLimitedBurstNs = 250'000;
+
 std::vector<Stream> open_streams(const CopyEngineOptions& options) {
   if (options.pieces_per_batch < 1 || options.stream_count < 1 || options.stream_count > 2 ||
       !(options.rate_limit_gb_per_s >= 0)) {
@@ -124,7 +127,8 @@ struct CopyEngineTransport::State {
       }
       // Bytes over 1e9 bytes a second are nanoseconds.
       const double cost_ns = static_cast<double>(bytes) / options.rate_limit_gb_per_s;
-      free_at_ns = std::max(free_at_ns, now_ns) + static_cast<std::int64_t>(cost_ns);
+      free_at_ns =
+          std::max(free_at_ns, now_ns - kLimitedBurstNs) + static_cast<std::int64_t>(cost_ns);
     }
     return cudaSuccess;
   }

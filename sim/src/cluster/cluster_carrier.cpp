@@ -25,6 +25,11 @@ ClusterCarrier::Machine::Machine(EventEngine& engine, const Options& options,
     gpus.push_back(std::make_unique<CopyStreams>(engine, network, options.copy_streams + 1,
                                                  options.hardware.copy_engines));
   }
+  if (options.rate_limit_gb_per_s > 0) {  // 1e9 bytes a second are bytes a ns.
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      send_limits.push_back(network.add_resource(options.rate_limit_gb_per_s));
+    }
+  }
   issued_ns.resize(ranks, 0);
   called_ns.resize(ranks, -1);
   next_stream.resize(ranks, 0);
@@ -68,6 +73,9 @@ ClusterCarrier::Way ClusterCarrier::make_way(RankId from, RankId to) const {
   const Path path = this->path(from, to);
   Way way;
   way.demand = machine_->cluster.demand(from, to, path, nccl ? Mover::kKernel : Mover::kCopyEngine);
+  if (!machine_->send_limits.empty()) {
+    way.demand.uses.push_back({.resource = machine_->send_limits[from.index()], .amount = 1});
+  }
   switch (path) {
     case Path::kNvlink:
       way.latency_us = hardware.peer_copy_latency_us;

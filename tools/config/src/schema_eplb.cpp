@@ -76,6 +76,12 @@ constexpr std::array kEplbFields = std::to_array<Field<EplbOptions>>({
     {.key = "batched_copies",
      .member = &EplbOptions::batched_copies,
      .help = "Whether a batch of copies is one call, else every tensor is a call."},
+    {.key = "copy_rate_limit_gb_per_s",
+     .member = &EplbOptions::copy_rate_limit_gb_per_s,
+     .unit = "GB/s",
+     .range = {.min = 0, .max = kMaxCopyRateGbPerS, .above_min = true},
+     .help = "What a rank's copies between ranks may take of its links, so that forwards keep the "
+             "rest; of symm_mem only."},
     {.key = "handshake",
      .member = &EplbOptions::handshake,
      .help = "How ranks learn that landing rows are free and that rows have landed: by the "

@@ -30,7 +30,6 @@ struct GpuRankOptions {
   Communicator communicator = Communicator::kSymmMem;  ///< What resolve_communicator says.
   bool is_elastic = false;                             ///< The group is to grow or shrink.
   std::int32_t replica_count_max = 0;                  ///< As DeviceMaps has it.
-  double copy_rate_limit_gb_per_s = 0;                 ///< In 1e9 bytes; 0: none.
   std::int32_t nccl_max_ctas = 8;    ///< Thread blocks that NCCL may take, where it moves rows.
   std::size_t trace_records = 4096;  ///< Newest events that are kept.
 };

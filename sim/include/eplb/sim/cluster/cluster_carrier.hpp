@@ -25,6 +25,7 @@ class ClusterCarrier final : public Carrier {
     std::int32_t tensors_per_expert = 1;  ///< Each tensor is a copy of its own.
     std::int32_t copy_streams = 1;
     bool batched_copies = false;
+    double rate_limit_gb_per_s = 0;  ///< Of what a rank sends; 0: none.
   };
 
   ClusterCarrier(EventEngine& engine, Options options, const Topology& topology);
@@ -63,6 +64,7 @@ class ClusterCarrier final : public Carrier {
     Cluster cluster;
     FlowNetwork network;
     std::vector<std::unique_ptr<CopyStreams>> gpus;  ///< By rank; the last stream is for itself.
+    std::vector<ResourceId> send_limits;             ///< By rank; none without a rate limit.
     std::vector<std::int64_t> issued_ns;             ///< By rank.
     std::vector<std::int64_t> called_ns;             ///< By rank: when its newest batch was.
     std::vector<std::size_t> next_stream;            ///< By rank.
