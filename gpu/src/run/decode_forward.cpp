@@ -18,6 +18,13 @@ std::size_t product_of(std::int32_t left, std::int32_t right) {
   return size_of(left) * size_of(right);
 }
 
+/// With a tenth of the layers behind it, one at least if there are several.
+LayerId late_layer(const Shape& shape) {
+  constexpr std::int32_t kParts = 10;
+  const std::int32_t left = (shape.layer_count + kParts - 1) / kParts;
+  return LayerId{std::max(shape.layer_count - 1 - left, 0)};
+}
+
 }  // namespace
 
 DecodeForward::DecodeForward(const DecodeOptions& options, const Parts& parts)
@@ -46,6 +53,7 @@ DecodeForward::DecodeForward(const DecodeOptions& options, const Parts& parts)
   tallies_.upload(tallies, stream_);
   activations_.fill_bytes(0x3C, stream_);  // Small and finite, whatever is made of it.
   log_popularities_.fill_bytes(0, stream_);
+  report_.clear(stream_);
   if (options_.is_cooperative) {
     constexpr int kSharedKb = 200;  // Of a CTA: no other kernel of ours fits beside it.
     gang_.emplace(program::GangOptions{.ctas = options_.block_count, .smem_kb = kSharedKb});
@@ -84,6 +92,7 @@ void DecodeForward::enqueue(cudaStream_t stream, const Parts& parts) {
   for (std::int32_t layer = 0; layer < options_.shape.layer_count; ++layer) {
     enqueue_layer(LayerId{layer}, stream, parts);
   }
+  report_.fetch(stream);
 }
 
 void DecodeForward::enqueue_layer(LayerId layer, cudaStream_t stream, const Parts& parts) {
@@ -145,6 +154,7 @@ void DecodeForward::enqueue_layer(LayerId layer, cudaStream_t stream, const Part
   service.ns_per_row = options_.times.layer_us_per_row * kNsPerUs;
   service.block_count = options_.block_count;
   service.report = report_.data();
+  service.late_step = layer == late_layer(options_.shape) ? late_step_.data() : nullptr;
   serve_layer(service, parts.layers[layer.index()].tensors(), stream);
   if (gang_) {
     gang_->launch(stream);

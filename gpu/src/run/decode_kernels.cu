@@ -126,11 +126,16 @@ __device__ bool is_right(const LayerService& service, const ServedTensors& tenso
   return found == content_word(content_seed(key), static_cast<std::uint64_t>(word));
 }
 
-/// Each lane checks words for the picks that fall to it.
+/// Each thread checks words for the picks that fall to it. All of the block must call.
 __device__ void check_picks(const LayerService& service, const ServedTensors& tensors) {
+  __shared__ unsigned checked_by_block;
+  if (threadIdx.x == 0) {
+    checked_by_block = 0;
+  }
+  __syncthreads();
   const std::int64_t check_count =
       static_cast<std::int64_t>(service.pick_count) * service.words_per_pick;
-  unsigned long long checked = 0;
+  unsigned checked = 0;
   for (std::int64_t check = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
        check < check_count; check += static_cast<std::int64_t>(gridDim.x) * blockDim.x) {
     const std::int64_t pick = check / service.words_per_pick;
@@ -153,8 +158,10 @@ __device__ void check_picks(const LayerService& service, const ServedTensors& te
       }
     }
   }
-  if (checked > 0) {
-    atomicAdd(&service.report->words_checked, checked);
+  atomicAdd(&checked_by_block, checked);
+  __syncthreads();
+  if (threadIdx.x == 0 && checked_by_block > 0) {
+    atomicAdd(&service.report->words_checked, static_cast<unsigned long long>(checked_by_block));
   }
 }
 
@@ -163,6 +170,9 @@ __global__ void __launch_bounds__(kServeThreads)
                  const __grid_constant__ ServedTensors tensors) {
   extern __shared__ std::int32_t arrivals[];
   const std::int64_t begin_ns = device::now_ns();
+  if (service.late_step != nullptr && blockIdx.x == 0 && threadIdx.x == 0) {
+    *static_cast<volatile std::int64_t*>(service.late_step) = *service.step;
+  }
   sum_arrivals(service, arrivals);
   __syncthreads();
   std::int64_t rows = 0;

@@ -64,14 +64,13 @@ Result<void> RankRun::prepare() {
   if (auto reserved = reserve_tallies(); !reserved) {
     return reserved;
   }
-  GpuRankOptions rank_options{
-      .shape = options_.shape, .eplb = options_.eplb, .communicator = options_.communicator};
-  rank_options.copy_rate_limit_gb_per_s = options_.copy_rate_limit_gb_per_s;
-  auto rank = GpuRank::create(rank_options, {.group = peers(),
-                                             .control_plane = *control_plane_,
-                                             .policy = parts_.policy,
-                                             .weights = OwnWeights{options_.tensor_bytes},
-                                             .staging = staging_});
+  auto rank = GpuRank::create(
+      {.shape = options_.shape, .eplb = options_.eplb, .communicator = options_.communicator},
+      {.group = peers(),
+       .control_plane = *control_plane_,
+       .policy = parts_.policy,
+       .weights = OwnWeights{options_.tensor_bytes},
+       .staging = staging_});
   if (!rank) {
     return tl::unexpected(rank.error());
   }
@@ -228,6 +227,11 @@ Result<bool> RankRun::run_step(std::int64_t step, StepKind kind) {
   forward_begin_->record(stream);
   forward_->launch(step);
   forward_end_->record(stream);
+  // As late as the device still has something to do, so that what lands during this forward is told
+  // in this step, and not in the next.
+  if (auto waited = wait_for_late_forward(); !waited) {
+    return tl::unexpected(waited.error());
+  }
   shape.rearranging = progress_->with_balancer(
       [](const Balancer& balancer) { return balancer.state() != MigrationState::kIdle; });
   const auto decision = ask(kind);
@@ -276,12 +280,27 @@ Result<StepDecision> RankRun::ask(StepKind kind) {
 }
 
 Result<void> RankRun::wait_for_device() {
-  constexpr std::int32_t kLooksPerCheck = 4096;
   const env::Ticket ticket = timeline_->next();
   timeline_->mark(ticket);
+  return wait_until([&] { return timeline_->poll(ticket); });
+}
+
+// A device that has failed never says that it is nearly done, but its event throws.
+Result<void> RankRun::wait_for_late_forward() {
+  constexpr std::int32_t kLooksPerQuery = 4096;
+  std::int32_t looks = 0;
+  return wait_until([&] {
+    const bool is_late =
+        forward_->nears_its_end() || (++looks % kLooksPerQuery == 0 && forward_end_->is_past());
+    return is_late ? env::Completion::kDone : env::Completion::kPending;
+  });
+}
+
+Result<void> RankRun::wait_until(const std::function<env::Completion()>& looked) {
+  constexpr std::int32_t kLooksPerCheck = 4096;
   const auto begin = SteadyClock::now();
   for (std::int32_t looks = 1;; ++looks) {
-    const env::Completion completion = timeline_->poll(ticket);
+    const env::Completion completion = looked();
     if (completion == env::Completion::kDone) {
       return {};
     }
@@ -380,8 +399,11 @@ void RankRun::verify_if_rearranged(std::int64_t step) {
   const auto ended = progress_->with_balancer([](const Balancer& balancer) {
     return static_cast<std::int64_t>(balancer.rearrangements().size());
   });
-  if (ended == std::exchange(rearrangements_seen_, ended) ||
-      options_.verification == Verification::kServed) {
+  if (ended == rearrangements_seen_) {
+    return;
+  }
+  note_transfers(ended - std::exchange(rearrangements_seen_, ended));
+  if (options_.verification == Verification::kServed) {
     return;
   }
   const Placement placement =
@@ -397,6 +419,13 @@ void RankRun::verify_if_rearranged(std::int64_t step) {
     figures_.maps_wrong +=
         holds(rank_->mapping(id).map, LayerMap::from(placement.layer(id)), rank_->forward()) ? 0
                                                                                              : 1;
+  }
+}
+
+void RankRun::note_transfers(std::int64_t ended_count) {
+  const std::vector<group::TransferTime> times = group::transfer_times(rank_->trace().records());
+  for (auto back = static_cast<std::size_t>(ended_count); back > 0; --back) {
+    wire_ns_.push_back(back <= times.size() ? times[times.size() - back].ns : 0);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -59,6 +60,9 @@ class RankRun {
 
   [[nodiscard]] std::vector<Rearrangement> rearrangements();
 
+  /// Of each rearrangement seen to end; 0: not known.
+  [[nodiscard]] const std::vector<std::int64_t>& wire_ns() const { return wire_ns_; }
+
   [[nodiscard]] double measured_s() const { return measured_s_; }
 
   [[nodiscard]] Failure stop_reason();
@@ -70,11 +74,14 @@ class RankRun {
   [[nodiscard]] Result<bool> run_step(std::int64_t step, StepKind kind);
   [[nodiscard]] Result<StepDecision> ask(StepKind kind);
   [[nodiscard]] Result<void> wait_for_device();
+  [[nodiscard]] Result<void> wait_for_late_forward();
+  [[nodiscard]] Result<void> wait_until(const std::function<env::Completion()>& looked);
   [[nodiscard]] Result<void> drain();
   [[nodiscard]] Result<void> replay();
   void keep_figures(const StepShape& shape);
   void sample_balance(std::int64_t step);
   void verify_if_rearranged(std::int64_t step);
+  void note_transfers(std::int64_t ended_count);
   void close_figures();
 
   const ServeOptions& options_;
@@ -103,6 +110,7 @@ class RankRun {
   RankFigures figures_;
   std::vector<double> step_ms_;
   std::vector<BalanceSample> balance_;
+  std::vector<std::int64_t> wire_ns_;
   double measured_s_ = 0;
   std::int64_t committed_layers_ = 0;
   std::int64_t rearrangements_seen_ = 0;

@@ -116,6 +116,8 @@ Result<ServeResult> serve(const ServeOptions& options, const ServeParts& parts) 
   result.step_ms = first.step_ms();
   result.balance = first.balance();
   result.rearrangements = first.rearrangements();
+  result.wire_ns = first.wire_ns();
+  result.wire_ns.resize(result.rearrangements.size());
   result.measured_s = first.measured_s();
   result.stop = first.stop_reason();
   if (result.stop) {

@@ -131,10 +131,11 @@ sim::SimulationResult in_terms_of_sim(const gpu::ServeResult& serve,
       first.weights_bytes * shape.redundant_slot_count / std::max(shape.slot_count(), 1);
   result.memory.landing_bytes = first.landing_bytes;
   result.memory.maps_bytes = first.maps_bytes;
-  for (const Rearrangement& rearrangement : serve.rearrangements) {
+  for (std::size_t index = 0; index < serve.rearrangements.size(); ++index) {
+    const Rearrangement& rearrangement = serve.rearrangements[index];
     const bool drained = rearrangement.abort.cause == FailureCause::kDrained;  // By the run's end.
     result.aborted_rearrangement_count += rearrangement.abort && !drained ? 1 : 0;
-    result.rearrangements.push_back({.rearrangement = rearrangement, .wire_ns = 0});
+    result.rearrangements.push_back({.rearrangement = rearrangement, .wire_ns = serve.wire_ns[index]});
   }
   return result;
 }
@@ -149,7 +150,9 @@ nlohmann::ordered_json gpu_run_json(const GpuRunReport& report) {
   Json json = sim_json(report.sim);
   const gpu::RankFigures all = summed(report.serve);
   for (Json& rearrangement : json["rearrangements"]) {
-    rearrangement["wire_ms"] = nullptr;  // Copies run beside all else: nobody has timed them apart.
+    if (rearrangement["wire_ms"] == 0.0) {
+      rearrangement["wire_ms"] = nullptr;  // Not known.
+    }
   }
   json["measured"] = true;
   json["stop"] = report.serve.stop ? Json(describe(report.serve.stop)) : Json(nullptr);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "eplb/core/env/trace_sink.hpp"
@@ -31,5 +32,16 @@ class TraceRing final : public env::TraceSink {
   std::size_t next_ = 0;  ///< Where the next record goes once the ring is full.
   std::int64_t dropped_ = 0;
 };
+
+/// How long rows of a rank were on their way in one rearrangement.
+struct TransferTime {
+  std::int64_t rearrangement = 0;
+  std::int64_t ns = 0;
+};
+
+/// Of each rearrangement that ends among a rank's records (in their order): the time in which at
+/// least one layer's transfers had started and not landed. What began before the first record is
+/// not counted.
+[[nodiscard]] std::vector<TransferTime> transfer_times(std::span<const env::TraceRecord> records);
 
 }  // namespace eplb::group

@@ -70,8 +70,13 @@ class DecodeForward {
   /// Enqueues the forward of a step. The one before must have run.
   void launch(std::int64_t step);
 
+  /// Whether the forward that was launched last has come to its last tenth.
+  [[nodiscard]] bool nears_its_end() const {
+    return *static_cast<const volatile std::int64_t*>(late_step_.data()) == *host_step_.data();
+  }
+
   /// Whole once the last launch is known to have run.
-  [[nodiscard]] const ServiceReport& report() const { return *report_.data(); }
+  [[nodiscard]] const ServiceReport& report() const { return report_.fetched().front(); }
 
   /// Of the cooperative kernels, as whole as the report; none if there are none.
   [[nodiscard]] std::optional<program::GangReport> gang_report() const;
@@ -85,7 +90,8 @@ class DecodeForward {
   PickTallies tally_shape_;
   PinnedBuffer<std::int64_t> host_step_{1};
   DeviceBuffer<std::int64_t> step_{1};
-  PinnedBuffer<ServiceReport> report_{1};
+  PinnedBuffer<std::int64_t> late_step_{1};  ///< The newest that has come to its last tenth.
+  FetchedBuffer<ServiceReport> report_{1};
   PinnedBuffer<float> host_popularities_;
   DeviceBuffer<float> log_popularities_;
   DeviceBuffer<const std::int32_t*> tallies_;

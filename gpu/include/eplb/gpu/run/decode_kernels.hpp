@@ -53,8 +53,7 @@ struct TallyArguments {
 /// Counts a layer's picks by slot, in one block.
 void tally_picks(const TallyArguments& arguments, cudaStream_t stream);
 
-/// What the expert layers of a rank found, added up over all forwards. In pinned memory; whole once
-/// the stream is known to have run.
+/// What the expert layers of a rank found, added up over all forwards.
 struct ServiceReport {
   unsigned long long rows = 0;  ///< That arrived at this rank's slots.
   unsigned long long words_checked = 0;
@@ -82,7 +81,8 @@ struct LayerService {
   double start_ns = 0;    ///< The layer's least time,
   double ns_per_row = 0;  ///< and what each row adds that arrives.
   std::int32_t block_count = 0;
-  ServiceReport* report = nullptr;
+  ServiceReport* report = nullptr;    ///< In device memory.
+  std::int64_t* late_step = nullptr;  ///< In pinned memory, set to the step at once; null: no word.
 };
 
 /// Stands in for a layer's experts on one rank. Reads the weights of every slot that rows arrived

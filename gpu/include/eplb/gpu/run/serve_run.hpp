@@ -37,7 +37,6 @@ struct ServeOptions {
   /// Keep all that balancers ask and are answered, and run each again at the end: kInternal where
   /// one did something else. Takes some kilobytes a step.
   bool replays = false;
-  double copy_rate_limit_gb_per_s = 0;
   std::int64_t step_deadline_ms = 60'000;  ///< For a forward, a hold, or the last rank to come.
 };
 
@@ -114,6 +113,8 @@ struct ServeResult {
   std::vector<double> step_ms;     ///< Of the first rank of this process, measured ones.
   std::vector<BalanceSample> balance;
   std::vector<Rearrangement> rearrangements;
+  /// Of each: while rows of the first rank of this process were on their way; 0: not known.
+  std::vector<std::int64_t> wire_ns;
   double measured_s = 0;
   Failure stop = {};  ///< Why the group ended early; then figures are this process' alone.
 };
