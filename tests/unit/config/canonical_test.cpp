@@ -151,6 +151,7 @@ TEST_CASE("the canonical text has every key, in the order of the schema") {
         "  migration_batching_enabled: true\n"
         "  copy_streams: 2\n"
         "  batched_copies: true\n"
+        "  copy_rate_limit_gb_per_s: none\n"
         "  handshake: statuses\n"
         "  landing_rows: none\n"
         "  layers_in_flight: none\n"

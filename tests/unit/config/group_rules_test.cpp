@@ -82,6 +82,19 @@ TEST_CASE("symm_mem is refused where the ranks are in several domains") {
         "and the communicator is torch_gloo; use statuses\n");
 }
 
+TEST_CASE("a rate limit is of symm_mem, and above 0") {
+  const LoadResult limited = load(kLegal, {"eplb.copy_rate_limit_gb_per_s=12.5"});
+  REQUIRE(problems(limited) == "");
+  CHECK(limited->scenario.eplb.copy_rate_limit_gb_per_s == 12.5);
+  CHECK_FALSE(load(kLegal)->scenario.eplb.copy_rate_limit_gb_per_s.has_value());
+  CHECK(problems(legal_with("eplb: {copy_rate_limit_gb_per_s: 0}\n")) ==
+        "t.yaml:5:34: error: eplb.copy_rate_limit_gb_per_s: must be above 0 and at most 100000, "
+        "got 0\n");
+  CHECK(problems(legal_with("eplb: {communicator: torch_gloo, copy_rate_limit_gb_per_s: 9}\n")) ==
+        "t.yaml:5:60: error: eplb.copy_rate_limit_gb_per_s: is of symm_mem only, and the "
+        "communicator is torch_gloo; use none\n");
+}
+
 TEST_CASE("a group's domains are those of the simulated machine") {
   for (const char* gpus_per_domain : {"1", "2", "3", "8", "9", "16", "65536"}) {
     for (const char* ranks_per_node : {"1", "3", "8"}) {

@@ -55,6 +55,35 @@ TEST_CASE("to write into a trace ring allocates nothing") {
   CHECK(test::allocation_count() == before);
 }
 
+TEST_CASE("rows are on their way while a layer has started and not landed") {
+  using enum env::TraceEvent;
+  const auto at = [](std::int64_t time_ns, env::TraceEvent event, std::int64_t subject) {
+    return env::TraceRecord{
+        .time_ns = time_ns, .rank = RankId{0}, .event = event, .subject = subject, .value = 0};
+  };
+  const std::vector<env::TraceRecord> records{
+      at(5, kLayerLanded, 9),  // Began before the first record.
+      at(10, kTransferStarted, 0),
+      at(12, kTransferStarted, 1),
+      at(14, kTransferStarted, 0),
+      at(20, kLayerLanded, 0),
+      at(25, kStep, 3),
+      at(30, kLayerLanded, 1),
+      at(40, kLayerLanded, 2),  // Nothing of it was this rank's to send.
+      at(50, kTransferStarted, 3),
+      at(57, kLayerLanded, 3),
+      at(60, kRearrangementEnd, 7),
+      at(70, kTransferStarted, 4),
+      at(75, kRearrangementEnd, 8),  // Given up.
+      at(90, kTransferStarted, 5)};
+  const std::vector<TransferTime> times = transfer_times(records);
+  REQUIRE(times.size() == 2);
+  CHECK(times[0].rearrangement == 7);
+  CHECK(times[0].ns == 20 + 7);
+  CHECK(times[1].rearrangement == 8);
+  CHECK(times[1].ns == 5);
+}
+
 TEST_CASE("the monotonic clock tells the time of CLOCK_MONOTONIC") {
   const auto now_ns = [] {
     return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();

@@ -96,6 +96,21 @@ TEST_CASE("NCCL's own figures replace those of kernels and copies") {
   CHECK(alone_ns(options, 1) == 60'000);
 }
 
+TEST_CASE("a rate limit binds what a rank sends, and not what it receives") {
+  ClusterCarrier::Options options = options_of(Communicator::kSymmMem);
+  options.copy_streams = 2;
+  options.rate_limit_gb_per_s = 100;
+  World world(options);
+  world.transfer(0, 1, 1);
+  world.transfer(0, 2, 2);
+  world.transfer(3, 1, 3);
+  test::run_all(world.engine);
+  // Rank 0's two rows share 100 GB/s, rank 3's has its own.
+  CHECK(world.carried_ns[1] == 10'000 + 120'000);
+  CHECK(world.carried_ns[2] == 10'000 + 120'000);
+  CHECK(world.carried_ns[3] == 10'000 + 60'000);
+}
+
 TEST_CASE("on one stream a rank's rows go one after another, and a receiver's senders share it") {
   World world(options_of(Communicator::kSymmMem));
   world.transfer(0, 1, 1);
