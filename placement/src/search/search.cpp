@@ -103,6 +103,7 @@ class Search {
     if (!samples) {
       return tl::unexpected(samples.error());
     }
+    outcome_.base.push_back((*samples)[kBaseCandidate]);
     for (const std::size_t candidate : alive) {
       of(candidate).rung = static_cast<std::int32_t>(rung);
       of(candidate).samples = std::move((*samples)[candidate]);
@@ -175,7 +176,7 @@ class Search {
   }
 
   /// Runs the base and the front on seeds that had no part in choosing them. A member that fails
-  /// there is none.
+  /// there is none; the base is left if all do.
   [[nodiscard]] Result<void> confirm() {
     const Rung fresh{.seed_count = options_.confirm_seeds, .steps = outcome_.rungs.back().steps};
     std::set<std::size_t> wanted{kBaseCandidate};
@@ -189,6 +190,9 @@ class Search {
     }
     std::erase_if(outcome_.front,
                   [&](const FrontMember& member) { return !of(member.candidate).failure.empty(); });
+    if (outcome_.front.empty()) {
+      outcome_.front.push_back({});
+    }
     for (FrontMember& member : outcome_.front) {
       member.confirmed = (*samples)[member.candidate];
     }

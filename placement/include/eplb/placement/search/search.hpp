@@ -65,13 +65,14 @@ struct Judged {
 struct FrontMember {
   std::size_t candidate = kBaseCandidate;
   /// Of the fronts without one seed each, the share that has it; none with one seed.
-  std::optional<double> stays;
-  Samples confirmed;  ///< On fresh seeds, the same as the base's; empty if there are none.
+  std::optional<double> stays = std::nullopt;
+  Samples confirmed = {};  ///< On fresh seeds, the same as the base's; empty if there are none.
 };
 
 struct SearchOutcome {
   std::vector<Rung> rungs;
   std::vector<Judged> candidates;  ///< The base is the first.
+  std::vector<Samples> base;       ///< The base's samples in each rung.
   /// Nobody dominates them by their means in the last rung, where the base competes too; the best
   /// by the first objective first.
   std::vector<FrontMember> front;
