@@ -140,13 +140,9 @@ sim::Scenario read_scenario(const Section& root, const std::vector<Yaml>& drafts
 /// empty if nothing is. `written` is the tree before its files were included.
 std::string axis_problem(const WrittenAxis& axis, const Yaml& value, Yaml written,
                          const LoadOptions& options, const Reading& reading) {
-  auto path = split_key(axis.key);
-  if (!path.has_value()) {
-    return "must be a dotted key";
-  }
   Reading probe = reading;
   std::vector<Override> overrides = parse_overrides(options.overrides, {}, probe);
-  overrides.push_back({.path = std::move(*path), .value = value});
+  overrides.push_back({.path = split_key(axis.key).value(), .value = value});
   const std::vector<Yaml> drafts = complete(written, std::move(overrides), options, probe);
   static_cast<void>(read_scenario({.yaml = &written}, drafts, options, probe));
   return probe.clean() ? std::string() : probe.diagnostics().front().message;

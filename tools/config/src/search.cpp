@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "fields.hpp"
+#include "overrides.hpp"
 #include "rule.hpp"
 #include "words.hpp"
 
@@ -133,7 +134,9 @@ std::vector<Yaml> read_values(const std::string& key, const Yaml& yaml, Reading&
   return yaml.children;
 }
 
-void check_values(const std::string& key, const std::vector<Yaml>& values, Reading& reading) {
+void check_values(const std::string& key, const WrittenAxis& axis, Reading& reading) {
+  const std::vector<Yaml>& values = axis.values;
+  const bool is_option = axis.key.starts_with(kPolicyOptionPrefix);
   if (values.size() > kValuesMax) {
     reading.reject(values.front().at, key,
                    "must have at most " + std::to_string(kValuesMax) + " values");
@@ -144,6 +147,8 @@ void check_values(const std::string& key, const std::vector<Yaml>& values, Readi
     texts.push_back(flow_text(value));
     if (value.kind == YamlKind::kNull) {
       reading.reject(value.at, key, "must not be empty");
+    } else if (is_option && value.kind != YamlKind::kScalar) {
+      reading.reject(value.at, key, "must be a number or a word, got " + describe(value));
     } else if (std::count(texts.begin(), texts.end(), texts.back()) > 1) {
       reading.reject(value.at, key, "has " + printable(texts.back()) + " twice");
     }
@@ -212,11 +217,19 @@ std::vector<WrittenAxis> read_axes(const Section& search, Reading& reading) {
     if (is_no_axis(axis.key)) {
       reading.reject(child.key_at, name,
                      "is no axis: seeds and steps are of search.budget and of run alone");
+    } else if (axis.key.ends_with(".kind")) {
+      // The keys beside it belong to one kind, so that no other would load.
+      reading.reject(
+          child.key_at, name,
+          "is no axis by itself: vary its whole section, as in workload.routing: [{kind: "
+          "uniform}, {kind: zipf}]");
+    } else if (!split_key(axis.key).has_value()) {
+      reading.reject(child.key_at, name, "must be a dotted key");
     } else if (std::ranges::count(axes, axis.key, &WrittenAxis::key) > 0) {
       reading.reject(child.key_at, name, "is " + axis.key + ", which is an axis already");
     } else {
       axis.values = read_values(name, child, reading);
-      check_values(name, axis.values, reading);
+      check_values(name, axis, reading);
     }
     axes.push_back(std::move(axis));
   }
