@@ -107,7 +107,7 @@ config::LoadResult CandidateSource::load(const std::vector<Setting>& settings) c
   if (has_options) {
     std::string policy = policy_of(settings, "");
     if (policy.empty()) {
-      const config::LoadResult own = config::load_config(file_, options);
+      config::LoadResult own = config::load_config(file_, options);
       if (!own) {
         return own;
       }

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <array>
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <tl/expected.hpp>
+#include <tuple>
 
 #include "eplb/core/result.hpp"
 #include "eplb/placement/options.hpp"
@@ -32,7 +32,10 @@ struct EvaluationKey {
   std::uint64_t seed = 0;
   std::int64_t steps = 0;
 
-  friend auto operator<=>(const EvaluationKey&, const EvaluationKey&) = default;
+  friend bool operator<(const EvaluationKey& left, const EvaluationKey& right) {
+    return std::tie(left.config_digest, left.seed, left.steps) <
+           std::tie(right.config_digest, right.seed, right.steps);
+  }
 };
 
 /// What came of it; the failing branch says why the run failed, which it would do again.

@@ -44,7 +44,7 @@ class SearchJudge {
   /// `known` is what journals hold; `journal` may be none.
   SearchJudge(Setup setup, Evaluations known, std::optional<Journal> journal, SearchDealer& dealer,
               RunProgress& progress)
-      : setup_(std::move(setup)),
+      : setup_(setup),
         known_(std::move(known)),
         journal_(std::move(journal)),
         dealer_(dealer),

@@ -24,7 +24,7 @@ struct SearchRun {
   std::int32_t seed_index = 0;  ///< Runs of one index see the same random numbers.
   std::int64_t steps = 0;
 
-  friend auto operator<=>(const SearchRun&, const SearchRun&) = default;
+  friend bool operator==(const SearchRun&, const SearchRun&) = default;
 };
 
 /// What a run measured, one value an objective in the order of the options, each in its own unit;
