@@ -195,9 +195,9 @@ void print_notes(const SearchReport& report, std::ostream& out) {
   const std::size_t fresh = report.outcome.base_confirmed.size();
   const std::size_t chosen = report.outcome.base.back().size();
   out << fmt::format(
-      "\nfigures: means of {}; changes: against the base on the same seeds, with the "
-      "95 % interval by\nStudent's t; better: probability that it is; stays: of the "
-      "fronts without one seed each, the share\nthat has it\n",
+      "\nfigures: means of {}\nchanges: against the base on the same seeds, with the 95 % interval "
+      "by Student's t; better: probability that it is\nstays: of the fronts without one seed each, "
+      "the share that has it\n",
       fresh > 0 ? fmt::format("{} that had no part in choosing the front", seeds_text(fresh))
                 : fmt::format("the {} that chose the front", seeds_text(chosen)));
 }
