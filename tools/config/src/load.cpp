@@ -23,6 +23,7 @@
 #include "text_file.hpp"
 #include "words.hpp"
 #include "workload.hpp"
+#include "yaml_copy.hpp"
 
 namespace eplb::config {
 namespace {
@@ -138,13 +139,14 @@ sim::Scenario read_scenario(const Section& root, const std::vector<Yaml>& drafts
 
 /// What is wrong with one value of an axis by itself, as the configuration's own value would be;
 /// empty if nothing is. `written` is the tree before its files were included.
-std::string axis_problem(const WrittenAxis& axis, const Yaml& value, Yaml written,
+std::string axis_problem(const WrittenAxis& axis, const Yaml& value, const Yaml& written,
                          const LoadOptions& options, const Reading& reading) {
   Reading probe = reading;
+  Yaml root = copy_of(written);
   std::vector<Override> overrides = parse_overrides(options.overrides, {}, probe);
-  overrides.push_back({.path = split_key(axis.key).value(), .value = value});
-  const std::vector<Yaml> drafts = complete(written, std::move(overrides), options, probe);
-  static_cast<void>(read_scenario({.yaml = &written}, drafts, options, probe));
+  overrides.push_back({.path = split_key(axis.key).value(), .value = copy_of(value)});
+  const std::vector<Yaml> drafts = complete(root, std::move(overrides), options, probe);
+  static_cast<void>(read_scenario({.yaml = &root}, drafts, options, probe));
   return probe.clean() ? std::string() : probe.diagnostics().front().message;
 }
 
@@ -153,11 +155,10 @@ std::string option_problem(const WrittenAxis& axis, const Yaml& value,
                            const std::vector<std::string>& policies, const LoadOptions& options) {
   std::string problem;
   for (const std::string& policy : policies) {
-    const std::string option = axis.key.substr(kPolicyOptionPrefix.size());
-    const char joint = policy.find(':') == std::string::npos ? ':' : ',';
-    problem = options.policy_problem
-                  ? options.policy_problem(policy + joint + option + "=" + value.text)
-                  : std::string();
+    std::string spec = policy;
+    spec += policy.find(':') == std::string::npos ? ':' : ',';
+    spec.append(axis.key.substr(kPolicyOptionPrefix.size())).append("=").append(value.text);
+    problem = options.policy_problem ? options.policy_problem(spec) : std::string();
     if (problem.empty()) {
       return {};
     }
@@ -280,7 +281,7 @@ LoadResult load_config_text(const ConfigText& config, const LoadOptions& options
                        ", got " + describe(*root));
     return tl::unexpected(reading.diagnostics());
   }
-  const Yaml written = *root;
+  const Yaml written = copy_of(*root);
   std::vector<Override> overrides = parse_overrides(options.overrides, {}, reading);
   std::ranges::move(parse_overrides(options.settings, config.directory, reading),
                     std::back_inserter(overrides));

@@ -11,6 +11,7 @@
 #include "overrides.hpp"
 #include "rule.hpp"
 #include "words.hpp"
+#include "yaml_copy.hpp"
 
 namespace eplb::config {
 namespace {
@@ -131,7 +132,7 @@ std::vector<Yaml> read_values(const std::string& key, const Yaml& yaml, Reading&
             (yaml.kind == YamlKind::kList ? "an empty list" : describe(yaml)));
     return {};
   }
-  return yaml.children;
+  return copies_of(yaml.children);
 }
 
 void check_values(const std::string& key, const WrittenAxis& axis, Reading& reading) {
