@@ -14,6 +14,9 @@ option(EPLB_WERROR "Treat warnings as errors" OFF)
 set(EPLB_GPU OFF CACHE STRING
     "Build what needs CUDA, `eplb run` with it: ON, OFF, or AUTO, where nvcc is found")
 set_property(CACHE EPLB_GPU PROPERTY STRINGS OFF ON AUTO)
+set(EPLB_MPI AUTO CACHE STRING
+    "Let `mpirun eplb search` share the work: ON, OFF, or AUTO, where MPI is found and no sanitizer is on")
+set_property(CACHE EPLB_MPI PROPERTY STRINGS OFF ON AUTO)
 set(EPLB_SANITIZE "" CACHE STRING
     "Sanitizers, as -fsanitize= takes them (address,undefined or thread)")
 

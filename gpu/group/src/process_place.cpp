@@ -273,7 +273,7 @@ EnvironmentLookup process_environment() {
   };
 }
 
-Result<std::optional<ProcessPlace>> find_process_place(const EnvironmentLookup& lookup) {
+Result<std::optional<ProcessPlace>> find_process_number(const EnvironmentLookup& lookup) {
   for (const Dialect& dialect : kDialects) {
     if (!speaks(dialect, lookup)) {
       continue;
@@ -295,12 +295,19 @@ Result<std::optional<ProcessPlace>> find_process_place(const EnvironmentLookup& 
     if (const Result<void> local = read_local(dialect, lookup, place); !local) {
       return tl::unexpected(local.error());
     }
-    if (const Result<void> met = read_rendezvous(lookup, place); !met) {
-      return tl::unexpected(met.error());
-    }
     return place;
   }
   return std::nullopt;
+}
+
+Result<std::optional<ProcessPlace>> find_process_place(const EnvironmentLookup& lookup) {
+  auto place = find_process_number(lookup);
+  if (place && *place) {
+    if (const Result<void> met = read_rendezvous(lookup, **place); !met) {
+      return tl::unexpected(met.error());
+    }
+  }
+  return place;
 }
 
 }  // namespace eplb::group

@@ -28,6 +28,13 @@ inline constexpr std::string_view kLegal =
           .policy_names = {"default", "deepseek"}};
 }
 
+/// For shipped files, which name policies that this library knows nothing of.
+[[nodiscard]] inline LoadOptions any_policy_options() {
+  LoadOptions options = options_with();
+  options.policy_names.clear();
+  return options;
+}
+
 /// Loads a text as if it stood in the shipped folder under the name t.yaml.
 [[nodiscard]] inline LoadResult load(std::string_view text,
                                      std::vector<std::string> overrides = {}) {

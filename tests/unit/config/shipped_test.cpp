@@ -150,6 +150,16 @@ TEST_CASE("the published serving setups are those of the publication") {
   }
 }
 
+TEST_CASE("the search of the published setup has its base, but for the steps of a run") {
+  const auto before_run = [](const char* name) {
+    const LoadResult result = load_config(EPLB_SOURCE_DIR "/configs/" + std::string(name) + ".yaml",
+                                          any_policy_options());
+    REQUIRE(problems(result) == "");
+    return result->canonical_yaml.substr(0, result->canonical_yaml.find("\nrun:\n"));
+  };
+  CHECK(before_run("search-gb200-dep32") == before_run("gb200-dep32"));
+}
+
 TEST_CASE("the quick start moves over four of OLMoE's six domains and more") {
   const auto result = load_config(EPLB_SOURCE_DIR "/configs/quickstart.yaml", options_with());
   REQUIRE(problems(result) == "");

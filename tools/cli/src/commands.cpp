@@ -7,6 +7,7 @@
 #include "plan_command.hpp"
 #include "run_command.hpp"
 #include "score_command.hpp"
+#include "search_command.hpp"
 #include "sim_command.hpp"
 #include "validate_command.hpp"
 
@@ -19,6 +20,7 @@ std::span<const Command> commands() {
       Command{"check", "a configuration as it is understood, without running it", &run_check},
       Command{"plan", "one placement of experts on ranks, from recorded loads", &run_plan},
       Command{"score", "policies judged online on recorded traces", &run_score},
+      Command{"search", "settings that nothing beats, judged in the simulator", &run_search},
       Command{"validate", "published figures and measured tables against predictions",
               &run_validate},
       Command{"calibrate", "a hardware file from measured times of the expert kernel",

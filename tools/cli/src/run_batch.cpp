@@ -24,21 +24,6 @@ std::string name_of(const sim::Scenario& scenario) {
   return fmt::format("{}, seed {}", arm, scenario.run.seed);
 }
 
-Result<sim::SimulationResult> simulate_one(const sim::Scenario& scenario,
-                                           const sim::Progress& progress) {
-  const auto policy = placement::make_policy(scenario.eplb.policy);
-  auto result = policy.has_value() ? sim::simulate(scenario, **policy, progress)
-                                   : tl::unexpected(policy.error());
-  if (!result) {
-    return fail(result.error().code,
-                fmt::format("{}: {}", name_of(scenario), result.error().message));
-  }
-  if (progress) {
-    progress(scenario.run.steps);
-  }
-  return result;
-}
-
 /// Deals runs to threads in their order. Once a run has failed no other begins, and all before it
 /// have begun, so the first failure is the same for any number of threads.
 class Dealer {
@@ -52,7 +37,7 @@ class Dealer {
       if (run >= batch_.run_count) {
         return;
       }
-      results_[run] = simulate_one(batch_.scenario_of(run), counter());
+      results_[run] = simulate_run(batch_.scenario_of(run), counter());
       if (!results_[run]->has_value()) {
         failed_ = true;
       }
@@ -95,6 +80,21 @@ class Dealer {
 };
 
 }  // namespace
+
+Result<sim::SimulationResult> simulate_run(const sim::Scenario& scenario,
+                                           const sim::Progress& progress) {
+  const auto policy = placement::make_policy(scenario.eplb.policy);
+  auto result = policy.has_value() ? sim::simulate(scenario, **policy, progress)
+                                   : tl::unexpected(policy.error());
+  if (!result) {
+    return fail(result.error().code,
+                fmt::format("{}: {}", name_of(scenario), result.error().message));
+  }
+  if (progress) {
+    progress(scenario.run.steps);
+  }
+  return result;
+}
 
 std::int32_t hardware_thread_count() {
   return static_cast<std::int32_t>(std::max(1U, std::thread::hardware_concurrency()));

@@ -29,6 +29,10 @@ struct BatchOptions {
 /// As many threads as this machine runs at once.
 [[nodiscard]] std::int32_t hardware_thread_count();
 
+/// One run, with the policy that its scenario names. An error says whose it is.
+[[nodiscard]] Result<sim::SimulationResult> simulate_run(const sim::Scenario& scenario,
+                                                         const sim::Progress& progress);
+
 /// The results, by run; the same for any number of threads. Of several runs that fail, the error of
 /// the first, which says whose it is.
 [[nodiscard]] Result<std::vector<sim::SimulationResult>> simulate_batch(

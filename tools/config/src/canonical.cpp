@@ -157,6 +157,30 @@ void write_content(const sim::DomainsRouting& routing, Writer& writer) {
   writer.close();
 }
 
+std::string list_text(const std::vector<std::string>& items) {
+  std::string text;
+  for (const std::string& item : items) {
+    text += (text.empty() ? "" : ", ") + item;
+  }
+  return "[" + text + "]";
+}
+
+void write_search(const placement::SearchOptions& search, Writer& writer) {
+  writer.open("search");
+  writer.open("axes");
+  for (const placement::SearchAxis& axis : search.axes) {
+    writer.scalar(axis.key, list_text(axis.values));
+  }
+  writer.close();
+  std::vector<std::string> objectives;
+  for (const placement::SearchObjective objective : search.objectives) {
+    objectives.emplace_back(to_string(objective));
+  }
+  writer.scalar("objectives", list_text(objectives));
+  write_fields<placement::SearchOptions>(search, search_fields(), writer);
+  writer.close();
+}
+
 template <typename Variant, typename... S>
 void write_kind(std::string_view key, const Variant& value, const std::tuple<Kind<S>...>& kinds,
                 Writer& writer) {
@@ -228,7 +252,8 @@ std::string canonical_yaml(const sim::Program& program, const sim::Scenario& sce
   return std::move(writer).text();
 }
 
-std::string canonical_yaml(const sim::Scenario& scenario) {
+std::string canonical_yaml(const sim::Scenario& scenario,
+                           const std::optional<placement::SearchOptions>& search) {
   Writer writer;
   write_models(scenario, writer);
   write_section<sim::HardwareOptions>("hardware", scenario.hardware, hardware_fields(), writer);
@@ -243,6 +268,9 @@ std::string canonical_yaml(const sim::Scenario& scenario) {
   write_section<EplbOptions>("eplb", scenario.eplb, eplb_fields(), writer);
   write_faults(scenario.faults, writer);
   write_section<sim::RunOptions>("run", scenario.run, run_fields(), writer);
+  if (search.has_value()) {
+    write_search(*search, writer);
+  }
   return std::move(writer).text();
 }
 

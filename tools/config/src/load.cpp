@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,9 +19,11 @@
 #include "overrides.hpp"
 #include "program.hpp"
 #include "rules.hpp"
+#include "search.hpp"
 #include "text_file.hpp"
 #include "words.hpp"
 #include "workload.hpp"
+#include "yaml_copy.hpp"
 
 namespace eplb::config {
 namespace {
@@ -29,16 +33,19 @@ constexpr std::string_view kHardware = "hardware";
 constexpr std::string_view kPolicyKey = "eplb.policy";
 
 constexpr std::string_view kProgram = "program";
+constexpr std::string_view kSearch = "search";
 
-constexpr auto kSections = std::to_array<std::string_view>(
-    {kModel, kHardware, "parallel", "engine", "serving", "workload", "eplb", "faults", "run"});
+constexpr auto kSections =
+    std::to_array<std::string_view>({kModel, kHardware, "parallel", "engine", "serving", "workload",
+                                     "eplb", "faults", "run", kSearch});
 constexpr auto kProgramSections = std::to_array<std::string_view>({kHardware, kProgram, "run"});
 
 /// Completes the tree: files are included and overrides applied. An override below `model` or
 /// `hardware` has to wait for the file, whichever override named that. Returns the draft models.
-std::vector<Yaml> complete(Yaml& root, const LoadOptions& options, Reading& reading) {
+std::vector<Yaml> complete(Yaml& root, std::vector<Override> overrides, const LoadOptions& options,
+                           Reading& reading) {
   std::vector<Override> waiting;
-  for (Override& one : parse_overrides(options.overrides, reading)) {
+  for (Override& one : overrides) {
     if (one.is_below(kModel) || one.is_below(kHardware)) {
       waiting.push_back(std::move(one));
     } else {
@@ -104,6 +111,7 @@ sim::FaultOptions read_faults(const Section& section, Reading& reading) {
           read_entries<sim::LostRank>(section, "lost_ranks", lost_rank_fields(), reading)};
 }
 
+/// What each key says, before any rule between keys is looked at.
 sim::Scenario read_scenario(const Section& root, const std::vector<Yaml>& drafts,
                             const LoadOptions& options, Reading& reading) {
   static_cast<void>(values_of(root, kSections, reading));
@@ -126,9 +134,77 @@ sim::Scenario read_scenario(const Section& root, const std::vector<Yaml>& drafts
   scenario.run = read_fields<sim::RunOptions>(section("run"), run_fields(), reading);
   fill_in(scenario);
   check_policy(scenario.eplb, options, reading);
-  check_counts(scenario.workload, scenario.model, reading);
-  check_rules(scenario, reading);
   return scenario;
+}
+
+/// What is wrong with one value of an axis by itself, as the configuration's own value would be;
+/// empty if nothing is. `written` is the tree before its files were included.
+std::string axis_problem(const WrittenAxis& axis, const Yaml& value, const Yaml& written,
+                         const LoadOptions& options, const Reading& reading) {
+  Reading probe = reading;
+  Yaml root = copy_of(written);
+  std::vector<Override> overrides = parse_overrides(options.overrides, {}, probe);
+  overrides.push_back({.path = split_key(axis.key).value(), .value = copy_of(value)});
+  const std::vector<Yaml> drafts = complete(root, std::move(overrides), options, probe);
+  static_cast<void>(read_scenario({.yaml = &root}, drafts, options, probe));
+  return probe.clean() ? std::string() : probe.diagnostics().front().message;
+}
+
+/// Why no policy among `policies` takes the option with the value; empty if one does.
+std::string option_problem(const WrittenAxis& axis, const Yaml& value,
+                           const std::vector<std::string>& policies, const LoadOptions& options) {
+  std::string problem;
+  for (const std::string& policy : policies) {
+    std::string spec = policy;
+    spec += policy.find(':') == std::string::npos ? ':' : ',';
+    spec.append(axis.key.substr(kPolicyOptionPrefix.size())).append("=").append(value.text);
+    problem = options.policy_problem ? options.policy_problem(spec) : std::string();
+    if (problem.empty()) {
+      return {};
+    }
+  }
+  return problem;
+}
+
+/// The policies that a search tries: those of its axis, or the configuration's own.
+std::vector<std::string> policies_of(const std::vector<WrittenAxis>& axes,
+                                     const EplbOptions& eplb) {
+  const auto axis = std::ranges::find(axes, kPolicyKey, &WrittenAxis::key);
+  if (axis == axes.end()) {
+    return {eplb.policy};
+  }
+  std::vector<std::string> policies;
+  for (const Yaml& value : axis->values) {
+    policies.push_back(value.text);
+  }
+  return policies;
+}
+
+/// Rejects values that no setting can have. What is wrong with every value is the key's fault.
+void check_axes(const std::vector<WrittenAxis>& axes, const Yaml& written,
+                const sim::Scenario& scenario, const LoadOptions& options, Reading& reading) {
+  const Reading before = reading;
+  const std::vector<std::string> policies = policies_of(axes, scenario.eplb);
+  for (const WrittenAxis& axis : axes) {
+    std::vector<std::string> problems;
+    for (const Yaml& value : axis.values) {
+      problems.push_back(axis.key.starts_with(kPolicyOptionPrefix)
+                             ? option_problem(axis, value, policies, options)
+                             : axis_problem(axis, value, written, options, before));
+    }
+    const std::string name = std::string(kSearch) + ".axes." + axis.name;
+    const auto repeated = std::ranges::count(problems, problems.front());
+    if (problems.size() > 1 && !problems.front().empty() &&
+        repeated == static_cast<std::ptrdiff_t>(problems.size())) {
+      reading.reject(axis.at, name, problems.front());
+      continue;
+    }
+    for (std::size_t index = 0; index < problems.size(); ++index) {
+      if (!problems[index].empty()) {
+        reading.reject(axis.values[index].at, name, problems[index]);
+      }
+    }
+  }
 }
 
 /// A section of a serving run beside a program is no slip of the pen, so that it is told apart.
@@ -156,12 +232,26 @@ ResolvedConfig resolve_program(const Yaml& yaml, Reading& reading) {
   return resolved;
 }
 
-ResolvedConfig resolve_scenario(const Yaml& yaml, const std::vector<Yaml>& drafts,
-                                const LoadOptions& options, Reading& reading) {
+/// `written` is the tree before its files were included.
+ResolvedConfig resolve_scenario(const Yaml& yaml, const Yaml& written,
+                                const std::vector<Yaml>& drafts, const LoadOptions& options,
+                                Reading& reading) {
   ResolvedConfig resolved;
-  resolved.scenario = read_scenario({.yaml = &yaml}, drafts, options, reading);
+  const Section root{.yaml = &yaml};
+  resolved.scenario = read_scenario(root, drafts, options, reading);
+  check_counts(resolved.scenario.workload, resolved.scenario.model, reading);
+  check_rules(resolved.scenario, reading);
+  if (const Section search = subsection(root, kSearch, reading); search.yaml != nullptr) {
+    const std::vector<WrittenAxis> axes = read_axes(search, reading);
+    resolved.search = read_search(search, axes, reading);
+    check_search(*resolved.search, resolved.scenario.run, reading);
+    // The values of a setting were checked when the search itself was read.
+    if (reading.clean() && options.settings.empty()) {
+      check_axes(axes, written, resolved.scenario, options, reading);
+    }
+  }
   if (reading.clean()) {
-    resolved.canonical_yaml = canonical_yaml(resolved.scenario);
+    resolved.canonical_yaml = canonical_yaml(resolved.scenario, resolved.search);
   }
   return resolved;
 }
@@ -191,10 +281,14 @@ LoadResult load_config_text(const ConfigText& config, const LoadOptions& options
                        ", got " + describe(*root));
     return tl::unexpected(reading.diagnostics());
   }
-  const std::vector<Yaml> drafts = complete(*root, options, reading);
+  const Yaml written = copy_of(*root);
+  std::vector<Override> overrides = parse_overrides(options.overrides, {}, reading);
+  std::ranges::move(parse_overrides(options.settings, config.directory, reading),
+                    std::back_inserter(overrides));
+  const std::vector<Yaml> drafts = complete(*root, std::move(overrides), options, reading);
   ResolvedConfig resolved = find(*root, kProgram) != nullptr
                                 ? resolve_program(*root, reading)
-                                : resolve_scenario(*root, drafts, options, reading);
+                                : resolve_scenario(*root, written, drafts, options, reading);
   if (!reading.clean()) {
     return tl::unexpected(reading.diagnostics());
   }

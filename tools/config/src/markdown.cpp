@@ -97,6 +97,8 @@ std::string schema_markdown() {
          section<sim::HostStall>("faults.host_stalls, each entry", host_stall_fields()) +
          section<sim::LostRank>("faults.lost_ranks, each entry", lost_rank_fields()) +
          section<sim::RunOptions>("run", run_fields()) +
+         section<placement::SearchOptions>("search, for `eplb search`", search_fields()) +
+         section<AxisRange>("search.axes, a range", axis_range_fields()) +
          section<sim::Program>("program, instead of all but hardware and run", program_fields()) +
          section<sim::HostThread>("program.threads, each entry", host_thread_fields()) +
          operations_section() +

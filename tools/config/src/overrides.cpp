@@ -13,7 +13,8 @@ constexpr std::size_t kPathWordsMax = 8;
 
 constexpr std::string_view kWordCharacters = "abcdefghijklmnopqrstuvwxyz0123456789_";
 
-/// The words between dots, or none if one of them is no word or there are too many.
+}  // namespace
+
 std::optional<std::vector<std::string>> split_key(std::string_view key) {
   std::vector<std::string> words;
   while (words.size() < kPathWordsMax) {
@@ -31,13 +32,13 @@ std::optional<std::vector<std::string>> split_key(std::string_view key) {
   return std::nullopt;
 }
 
-}  // namespace
-
-std::vector<Override> parse_overrides(std::span<const std::string> texts, Reading& reading) {
+std::vector<Override> parse_overrides(std::span<const std::string> texts,
+                                      const std::filesystem::path& directory, Reading& reading) {
   std::vector<Override> overrides;
   for (const std::string& text : texts) {
-    const std::int32_t source = reading.add_source(
-        {.name = "--set " + printable(text), .kind = SourceKind::kOverride, .directory = {}});
+    const std::int32_t source = reading.add_source({.name = "--set " + printable(text),
+                                                    .kind = SourceKind::kOverride,
+                                                    .directory = directory});
     const std::size_t equals = text.find('=');
     const std::string key = text.substr(0, equals);
     auto path = split_key(key);

@@ -84,6 +84,20 @@ constexpr std::array kPorts = std::to_array<EnumName<sim::Port>>({
     {sim::Port::kNetwork, "network"},
 });
 
+constexpr std::array kSearchMethods = std::to_array<EnumName<placement::SearchMethod>>({
+    {placement::SearchMethod::kGrid, "grid"},
+    {placement::SearchMethod::kRandom, "random"},
+    {placement::SearchMethod::kSuccessiveHalving, "successive_halving"},
+});
+
+constexpr EnumName<placement::SearchObjective> named(placement::SearchObjective objective) {
+  return {objective, placement::to_string(objective)};
+}
+
+constexpr std::array kSearchObjectives = {
+    named(placement::SearchObjective::kThroughput), named(placement::SearchObjective::kP99Step),
+    named(placement::SearchObjective::kMemory), named(placement::SearchObjective::kMovedBytes)};
+
 constexpr std::string_view kDigits = "0123456789";
 
 /// Removes leading digits from `text` and returns them.
@@ -189,6 +203,14 @@ bool is_plain(const std::string& value) {
 }
 
 }  // namespace
+
+std::span<const EnumName<placement::SearchMethod>> enum_names(placement::SearchMethod) {
+  return kSearchMethods;
+}
+
+std::span<const EnumName<placement::SearchObjective>> enum_names(placement::SearchObjective) {
+  return kSearchObjectives;
+}
 
 std::span<const EnumName<WeightFormat>> enum_names(WeightFormat) {
   return kWeightFormats;

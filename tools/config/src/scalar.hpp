@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "eplb/core/options.hpp"
+#include "eplb/placement/options.hpp"
 #include "eplb/sim/options.hpp"
 #include "eplb/sim/program/program.hpp"
 #include "words.hpp"
@@ -49,6 +50,10 @@ struct EnumName {
 [[nodiscard]] std::span<const EnumName<ReplicaMapping>> enum_names(ReplicaMapping);
 [[nodiscard]] std::span<const EnumName<sim::Port>> enum_names(sim::Port);
 [[nodiscard]] std::span<const EnumName<sim::KernelKind>> enum_names(sim::KernelKind);
+[[nodiscard]] std::span<const EnumName<placement::SearchMethod>> enum_names(
+    placement::SearchMethod);
+[[nodiscard]] std::span<const EnumName<placement::SearchObjective>> enum_names(
+    placement::SearchObjective);
 
 /// The words of an enumeration, in the order of its table.
 template <typename Enum>

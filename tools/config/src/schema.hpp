@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "eplb/core/options.hpp"
+#include "eplb/placement/options.hpp"
 #include "eplb/sim/options.hpp"
 #include "eplb/sim/program/program.hpp"
 #include "scalar.hpp"
@@ -36,14 +37,13 @@ struct Word {
 
 /// Where a key's value is kept in its struct.
 template <typename S>
-using Member =
-    std::variant<bool S::*, std::int32_t S::*, std::int64_t S::*, std::uint64_t S::*, double S::*,
-                 std::string S::*, std::optional<std::int32_t> S::*,
-                 std::optional<std::int64_t> S::*, std::optional<double> S::*,
-                 std::vector<std::int32_t> S::*, sim::KernelKind S::*, WeightFormat S::*,
-                 ReplicaChoice S::*, Communicator S::*, Handshake S::*, OnFailure S::*,
-                 sim::Noise S::*, NixlPath S::*, HostCollectives S::*, LoadCounting S::*,
-                 ReplicaMapping S::*, sim::Port S::*, Word<S>, FreeText, FigureSources, ReadByHand>;
+using Member = std::variant<
+    bool S::*, std::int32_t S::*, std::int64_t S::*, std::uint64_t S::*, double S::*,
+    std::string S::*, std::optional<std::int32_t> S::*, std::optional<std::int64_t> S::*,
+    std::optional<double> S::*, std::vector<std::int32_t> S::*, sim::KernelKind S::*,
+    WeightFormat S::*, ReplicaChoice S::*, Communicator S::*, Handshake S::*, OnFailure S::*,
+    sim::Noise S::*, NixlPath S::*, HostCollectives S::*, LoadCounting S::*, ReplicaMapping S::*,
+    sim::Port S::*, placement::SearchMethod S::*, Word<S>, FreeText, FigureSources, ReadByHand>;
 
 /// One key of a struct: all that parsing it, printing it and documenting it needs.
 template <typename S>
@@ -111,6 +111,19 @@ using OperationKinds =
 [[nodiscard]] Fields<sim::Straggler> straggler_fields();
 [[nodiscard]] Fields<sim::HostStall> host_stall_fields();
 [[nodiscard]] Fields<sim::LostRank> lost_rank_fields();
+
+[[nodiscard]] Fields<placement::SearchOptions> search_fields();
+
+/// An axis of a search that is written as a range: from, from + step, ... or from, from x factor,
+/// ...
+struct AxisRange {
+  double from = 0;
+  double to = 0;  ///< The last value is not beyond it.
+  std::optional<double> step = std::nullopt;
+  std::optional<double> factor = std::nullopt;
+};
+
+[[nodiscard]] Fields<AxisRange> axis_range_fields();
 
 /// Keys of one phase in the schedule of a DomainsRouting.
 [[nodiscard]] Fields<sim::DomainsRouting::Phase> phase_fields();

@@ -42,4 +42,9 @@ using EnvironmentLookup = std::function<std::optional<std::string>(const char* n
 [[nodiscard]] Result<std::optional<ProcessPlace>> find_process_place(
     const EnvironmentLookup& lookup);
 
+/// The same without the rendezvous, for processes that their launcher's own library brings
+/// together.
+[[nodiscard]] Result<std::optional<ProcessPlace>> find_process_number(
+    const EnvironmentLookup& lookup);
+
 }  // namespace eplb::group

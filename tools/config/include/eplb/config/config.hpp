@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "eplb/config/diagnostic.hpp"
+#include "eplb/placement/options.hpp"
 #include "eplb/sim/options.hpp"
 #include "eplb/sim/program/program.hpp"
 
@@ -26,6 +27,8 @@ struct LoadOptions {
   /// the model and the hardware after their files were read. A path in a value is relative to the
   /// current directory.
   std::vector<std::string> overrides;
+  /// One setting of a search: as overrides, after them, but paths are relative to the scenario.
+  std::vector<std::string> settings = {};
   /// What eplb.policy may be, up to its options; empty: anything.
   std::vector<std::string> policy_names;
   /// What is wrong with a policy's options, "name:key=value,..."; empty if nothing is. None: nobody
@@ -38,6 +41,7 @@ struct ResolvedConfig {
   sim::Scenario scenario;
   /// What is run instead of the scenario, where the configuration has one.
   std::optional<sim::Program> program = std::nullopt;
+  std::optional<placement::SearchOptions> search = std::nullopt;  ///< Where it has the section.
   std::vector<std::string> notes;  ///< Legal, but perhaps not what was meant: a sentence each.
   /// The whole configuration: defaults filled in, model and hardware expanded, keys in the order of
   /// the schema. Loading it from the same directory gives the same text and digest.
