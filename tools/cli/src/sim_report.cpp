@@ -12,6 +12,7 @@
 #include "eplb/cli/table.hpp"
 #include "eplb/core/options.hpp"
 #include "program_report.hpp"
+#include "trigger_report.hpp"
 
 namespace eplb::cli {
 namespace {
@@ -55,7 +56,10 @@ Json rearrangements_json(const std::vector<sim::RearrangementReport>& reports) {
                     {"duration_ms", static_cast<double>(r.end_ns - r.start_ns) * kMsPerNs},
                     {"wire_ms", static_cast<double>(report.wire_ns) * kMsPerNs},
                     {"moved_experts", r.moved_experts},
-                    {"bytes", r.moved_bytes}});
+                    {"bytes", r.moved_bytes},
+                    {"proposed_layers", r.proposed_layers},
+                    {"migrated_layers", r.committed_layers},
+                    {"trigger", trigger_json(r)}});
   }
   return list;
 }
@@ -155,6 +159,7 @@ void print_rearrangements(const SimReport& report, std::ostream& out) {
         "ms\n",
         result.rearrangements.size(), moved / count, bytes / count / kBytesPerGb,
         wire_ms > 0 ? fmt::format(", {:.2f} ms on the wire", wire_ms / count) : "", longest_ms);
+    print_trigger(result.rearrangements, out);
   }
   if (report.config.scenario.eplb.enabled) {
     out << fmt::format("holds: {}, {:.3f} ms in all; steps delayed by commits: {}, {:.3f} ms\n",
