@@ -56,22 +56,23 @@ constexpr Draws make_draws() {
 
 constexpr Draws kDraws = make_draws();
 
-/// exp(-value) by products alone, to within value^2 / 2048 of itself; for values of some ten.
+/// exp(-value) by products alone, to a few parts in 10^4 for values up to kNormalFrom.
 double exp_minus(double value) {
-  double power = 1 - value / 1024;
-  for (int doubling = 0; doubling < 10; ++doubling) {
+  constexpr int kDoublings = 20;
+  double power = 1 - value * 0x1.0p-20;
+  for (int doubling = 0; doubling < kDoublings; ++doubling) {
     power *= power;
   }
   return power;
 }
 
-/// Where a Poisson distribution first exceeds `uniform`.
+/// Where a Poisson distribution first exceeds `uniform`, or has no more to speak of.
 std::int64_t poisson(double expected, double uniform) {
-  constexpr std::int64_t kMost = 100;
+  constexpr double kNegligible = 1e-9;
   double term = exp_minus(expected);
   double sum = term;
   std::int64_t count = 0;
-  while (sum <= uniform && count < kMost) {
+  while (sum <= uniform && (static_cast<double>(count) < expected || term > kNegligible)) {
     ++count;
     term *= expected / static_cast<double>(count);
     sum += term;

@@ -66,8 +66,7 @@ PastForecasts past_forecasts(const PastShares& past, std::size_t count) {
 LayerForecast forecast_layer(std::span<const RealLoadMatrix> history, Eigen::Index layer) {
   const PastShares past = past_shares(history, layer);
   if (past.size() == 0) {
-    const ShareRow none = ShareRow::Zero(history.empty() ? 0 : history.front().cols());
-    return {.shares = none, .newest_shares = none, .errors = {}};
+    return {.shares = ShareRow::Zero(history.empty() ? 0 : history.front().cols()), .errors = {}};
   }
   std::size_t best_count = past.size();  // One part has nothing to be compared with.
   PastForecasts best;
@@ -77,9 +76,7 @@ LayerForecast forecast_layer(std::span<const RealLoadMatrix> history, Eigen::Ind
       best = std::move(forecasts);
     }
   }
-  return {.shares = past.mean_before(past.size(), best_count),
-          .newest_shares = past.shares.back(),
-          .errors = std::move(best.errors)};
+  return {.shares = past.mean_before(past.size(), best_count), .errors = std::move(best.errors)};
 }
 
 }  // namespace eplb

@@ -13,10 +13,9 @@ namespace eplb {
 using ShareRow = Eigen::RowVectorXd;
 
 struct LayerForecast {
-  ShareRow shares;         ///< What the forwards to come are expected to bring; zero without load.
-  ShareRow newest_shares;  ///< Of the newest part alone; likewise.
+  ShareRow shares;  ///< What the forwards to come are expected to bring; zero without load.
   /// What past parts had beyond their forecasts of this kind, newest first; none where there is no
-  /// past to tell. Loads drift together, and so did these.
+  /// past to tell. Loads drift together, and so did these; the first one leads to the newest part.
   std::vector<ShareRow> errors;
 };
 

@@ -57,22 +57,15 @@ class Trigger {
   [[nodiscard]] Prediction predict(LayerId layer, const LayerPlacement& proposed) {
     LayerForecast forecast = forecast_layer(problem_.history, layer.value);
     const double picks = window_.row(layer.value).sum() / trigger_.window_steps;
+    forecast.shares *= picks;
     for (ShareRow& error : forecast.errors) {
       error *= picks;
     }
-    const auto with = [&](const ShareRow& tokens) {
-      return predict(proposed,
-                     {.layer = layer,
-                      .by_expert = {tokens.data(), static_cast<std::size_t>(tokens.size())},
-                      .doubts = forecast.errors});
-    };
-    const Prediction expected = with(picks * forecast.shares);
-    const Prediction newest = with(picks * forecast.newest_shares);
-    return {.time_ns = expected.time_ns, .gain_ns = std::min(expected.gain_ns, newest.gain_ns)};
-  }
-
-  [[nodiscard]] Prediction predict(const LayerPlacement& proposed, const ExpectedTokens& tokens) {
-    const double time_ns = layer_time_.ns(problem_.current->layer(tokens.layer), tokens);
+    const ExpectedTokens tokens{
+        .layer = layer,
+        .by_expert = {forecast.shares.data(), static_cast<std::size_t>(forecast.shares.size())},
+        .doubts = forecast.errors};
+    const double time_ns = layer_time_.ns(problem_.current->layer(layer), tokens);
     return {.time_ns = time_ns, .gain_ns = time_ns - layer_time_.ns(proposed, tokens)};
   }
 

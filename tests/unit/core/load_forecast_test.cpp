@@ -47,7 +47,6 @@ TEST_CASE("a load that swings about its mean is foretold by many parts") {
   const LayerForecast forecast = forecast_layer(history_of({0.6, 0.4, 0.6, 0.4, 0.6}), 0);
   // One part before tells 0.2 too much or too little, two or four tell 0.1.
   CHECK(forecast.shares(0) == doctest::Approx(0.5));
-  CHECK(forecast.newest_shares(0) == doctest::Approx(0.6));
   check_near(errors_of(forecast), {0.1});  // Of four parts, only the fifth was foretold.
 }
 
@@ -84,7 +83,6 @@ TEST_CASE("parts without load are passed over, and one part alone is not doubted
   const LayerForecast none =
       forecast_layer(std::vector<RealLoadMatrix>{RealLoadMatrix::Zero(1, 2)}, 0);
   CHECK(none.shares == ShareRow::Zero(2));
-  CHECK(none.newest_shares == ShareRow::Zero(2));
 }
 
 }  // namespace

@@ -60,10 +60,10 @@ struct SelectedLayers {
 ///   horizon_steps x (gain - hysteresis x time) > price x migration_ns
 ///
 /// where `time` is what the layer is predicted to take as it is and `gain` what it would take less,
-/// by `problem.costs.layer`. Both are expected values over draws of what a forward may bring, with
-/// the load's forecast from the history, its past errors, and the noise of counts. The gain must
-/// hold on the newest part of the history too, so the smaller of the two counts. A pure function,
-/// the same on every rank.
+/// by `problem.costs.layer`. Both are means over draws of what a forward may bring: the forecast of
+/// the load, what past forecasts were wrong by, up or down, and the noise of counts. So a gain that
+/// the parts of the history do not repeat is believed by as much as they do. A pure function, the
+/// same on every rank.
 [[nodiscard]] SelectedLayers select_layers(const PolicyProblem& problem, const Placement& proposed,
                                            const TriggerProblem& trigger);
 
