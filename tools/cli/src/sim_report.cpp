@@ -51,15 +51,16 @@ Json rearrangements_json(const std::vector<sim::RearrangementReport>& reports) {
   Json list = Json::array();
   for (const sim::RearrangementReport& report : reports) {
     const Rearrangement& r = report.rearrangement;
-    list.push_back({{"start_step", r.start_step},
-                    {"end_step", r.end_step},
-                    {"duration_ms", static_cast<double>(r.end_ns - r.start_ns) * kMsPerNs},
-                    {"wire_ms", static_cast<double>(report.wire_ns) * kMsPerNs},
-                    {"moved_experts", r.moved_experts},
-                    {"bytes", r.moved_bytes},
-                    {"proposed_layers", r.proposed_layers},
-                    {"migrated_layers", r.committed_layers},
-                    {"trigger", trigger_json(r)}});
+    Json entry{{"start_step", r.start_step},
+               {"end_step", r.end_step},
+               {"duration_ms", static_cast<double>(r.end_ns - r.start_ns) * kMsPerNs},
+               {"wire_ms", static_cast<double>(report.wire_ns) * kMsPerNs},
+               {"moved_experts", r.moved_experts},
+               {"bytes", r.moved_bytes}};
+    if (r.verdict.has_value()) {
+      entry["trigger"] = trigger_json(r);
+    }
+    list.push_back(std::move(entry));
   }
   return list;
 }

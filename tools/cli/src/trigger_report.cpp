@@ -57,11 +57,10 @@ void add(Table& table, const Row& row) {
 }  // namespace
 
 nlohmann::ordered_json trigger_json(const Rearrangement& rearrangement) {
-  if (!rearrangement.verdict.has_value()) {
-    return nullptr;
-  }
   const TriggerVerdict& verdict = *rearrangement.verdict;
-  return {{"declined_layers", verdict.declined_layers},
+  return {{"proposed_layers", rearrangement.proposed_layers},
+          {"migrated_layers", rearrangement.committed_layers},
+          {"declined_layers", verdict.declined_layers},
           {"cooling_layers", verdict.cooling_layers},
           {"gain_ms", verdict.gain_ns * kMsPerNs},
           {"price_ms", verdict.price_ns * kMsPerNs},

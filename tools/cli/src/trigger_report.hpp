@@ -9,8 +9,8 @@
 
 namespace eplb::cli {
 
-/// What the trigger made of a rearrangement: layers that stay, predicted gains and prices; null
-/// where there was no trigger.
+/// What the trigger made of a rearrangement that it was asked about: layers that migrate and that
+/// stay, and what was predicted of them, over the horizon.
 [[nodiscard]] nlohmann::ordered_json trigger_json(const Rearrangement& rearrangement);
 
 /// A table of the first rearrangements that the trigger was asked about, and the sum of all;
