@@ -50,7 +50,7 @@ double slowed_ns_per_byte(const Scenario& scenario, const Topology& topology) {
 
 PolicyCosts policy_costs(const Scenario& scenario, const Topology& topology) {
   const HardwareOptions& hardware = scenario.hardware;
-  double widest_bytes = static_cast<double>(bytes_per_expert(scenario.model));
+  auto widest_bytes = static_cast<double>(bytes_per_expert(scenario.model));
   for (const ModelOptions& draft : scenario.drafts) {
     widest_bytes = std::max(widest_bytes, static_cast<double>(bytes_per_expert(draft)));
   }
