@@ -49,7 +49,8 @@ Result<std::unique_ptr<Balancer>> Balancer::create(Settings settings,
   Snapshot start{.placement = Placement::initial(settings.shape),
                  .epochs = std::vector<env::PlacementEpoch>(layers, 0),
                  .cadence = Cadence::first_counter(settings.options.step_interval),
-                 .history = {}};
+                 .history = {},
+                 .trigger_memory = {.last_moves = std::vector<std::int64_t>(layers, 0)}};
   return make(std::move(settings), environment, std::move(start));
 }
 
@@ -59,8 +60,9 @@ Result<std::unique_ptr<Balancer>> Balancer::join(Settings settings,
   if (auto valid = check(settings); !valid) {
     return tl::unexpected(valid.error());
   }
-  if (snapshot.placement.shape() != settings.shape ||
-      snapshot.epochs.size() != static_cast<std::size_t>(settings.shape.layer_count)) {
+  const auto layers = static_cast<std::size_t>(settings.shape.layer_count);
+  if (snapshot.placement.shape() != settings.shape || snapshot.epochs.size() != layers ||
+      snapshot.trigger_memory.last_moves.size() != layers) {
     return fail(ErrorCode::kInvalidArgument, "the snapshot is of another shape than the settings");
   }
   auto balancer = make(std::move(settings), environment, std::move(snapshot));
@@ -103,6 +105,7 @@ Balancer::Balancer(Settings settings, const env::Environment& environment, Snaps
                                     : std::nullopt},
                start.cadence),
       step_(start.step),
+      trigger_memory_(std::move(start.trigger_memory)),
       rearrangement_count_(start.rearrangement) {}
 
 Balancer::~Balancer() = default;
@@ -126,7 +129,8 @@ void Balancer::make_machine(LoadHistory history) {
                        .step = step_,
                        .cadence = cadence_.counter(),
                        .rearrangement = rearrangement_count_,
-                       .history = {}};
+                       .history = {},
+                       .trigger_memory = trigger_memory_};
   machine_ = std::make_unique<MigrationMachine>(
       MigrationMachine::Options{
           .rank_count = settings_.shape.rank_count,
@@ -174,6 +178,10 @@ void Balancer::open_step(StepKind kind) {
       .log = cadence_.log_due() && !draining_,
       .dummy = kind == StepKind::kDummy};
   environment_->load_recorder.close_pass(step_, use);
+  if (recording_.value_or(false) && !draining_) {
+    std::int32_t& recorded = trigger_memory_.recorded_steps;
+    recorded = std::min(recorded + 1, settings_.options.window_size);
+  }
   if (use.log) {
     logs_under_way_.push_back(step_);
   }
@@ -282,6 +290,9 @@ void Balancer::commit(std::int32_t layer_count) {
     const auto moved = static_cast<std::int64_t>(layer.migration.remote.size());
     rearrangement_.moved_experts += moved;
     rearrangement_.moved_bytes += moved * settings_.row_bytes[id.index()];
+    if (machine_->schedule()->verdict.has_value() && placement_.layer(id) != layer.target) {
+      trigger_memory_.last_moves[id.index()] = rearrangement_count_;
+    }
     placement_ = std::move(placement_).with_layer(id, layer.target);
     ++epochs_[id.index()];
     publish(id);
@@ -309,6 +320,12 @@ void Balancer::end_rearrangement() {
   if (rearrangement_.committed_layers == 0) {
     rearrangement_.end_step = step_;
     rearrangement_.end_ns = environment_->clock.now_ns();
+  }
+  if (const MigrationSchedule* schedule = machine_->schedule(); schedule != nullptr) {
+    rearrangement_.verdict = schedule->verdict;
+    rearrangement_.proposed_layers = schedule->verdict.has_value()
+                                         ? schedule->verdict->proposed_layers
+                                         : schedule->layer_count();
   }
   rearrangements_.push_back(rearrangement_);
 }
@@ -348,6 +365,7 @@ void Balancer::trigger() {
       .window_part_count = settings_.options.window_parts,
       .current = std::make_shared<const Placement>(placement_),
       .costs = settings_.costs,
+      .trigger = forced ? std::nullopt : trigger_problem(settings_, trigger_memory_, number),
       .schedule = {.landing_rows = rows,
                    .row_bytes = settings_.row_bytes,
                    .batching = settings_.options.migration_batching_enabled,
@@ -437,7 +455,8 @@ Result<Balancer::Snapshot> Balancer::snapshot_for(const RankMapping& mapping,
                   .step = step_,
                   .cadence = cadence_.counter(),
                   .rearrangement = rearrangement_count_,
-                  .history = machine_->history()};
+                  .history = machine_->history(),
+                  .trigger_memory = trigger_memory_};
 }
 
 Result<void> Balancer::rescale(const env::Environment& environment, const RankMapping& mapping,

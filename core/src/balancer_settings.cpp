@@ -1,5 +1,8 @@
 #include "balancer_settings.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -7,6 +10,34 @@
 #include "eplb/core/option_rules.hpp"
 
 namespace eplb {
+namespace {
+
+/// All that the trigger's decisions depend on besides the load.
+void add_trigger(const Balancer::Settings& settings, const TriggerMemory& memory, Digest& digest) {
+  const TriggerOptions& trigger = *settings.options.trigger;
+  const ExpertLayerCost& layer = settings.costs.layer;
+  const MigrationCost& migration = settings.costs.migration;
+  digest.add(trigger.horizon_steps.value_or(0));
+  digest.add(trigger.cool_down);
+  for (const double value :
+       {trigger.price, trigger.hysteresis, layer.start_ns, layer.ns_per_touched_expert,
+        layer.ns_per_padded_row, layer.ns_per_dispatched_row, layer.ns_per_combined_row,
+        layer.ns_per_assignment, migration.wire_ns_per_byte, migration.commit_ns_per_byte,
+        migration.commit_start_ns}) {
+    digest.add(std::bit_cast<std::int64_t>(value));
+  }
+  digest.add(memory.recorded_steps);
+  digest.add(memory.last_moves);
+}
+
+/// Whether any load makes the layer longer.
+bool is_priced(const ExpertLayerCost& cost) {
+  return cost.ns_per_touched_expert > 0 || cost.ns_per_padded_row > 0 ||
+         cost.ns_per_dispatched_row > 0 || cost.ns_per_combined_row > 0 ||
+         cost.ns_per_assignment > 0;
+}
+
+}  // namespace
 
 Result<void> check(const Balancer::Settings& settings) {
   const Shape& shape = settings.shape;
@@ -24,6 +55,9 @@ Result<void> check(const Balancer::Settings& settings) {
   }
   if (settings.options.history_parts < settings.options.window_parts) {
     return invalid("history parts must not be fewer than window parts");
+  }
+  if (settings.options.trigger.has_value() && !is_priced(settings.costs.layer)) {
+    return invalid("a trigger needs the costs of an expert layer, to tell what a placement gains");
   }
   if (shape.rank_count == 1) {
     return {};  // A group that has shrunk: its options were looked at when it was more.
@@ -43,6 +77,32 @@ Result<void> check(const Balancer::Settings& settings) {
 
 std::int32_t landing_rows_of(const Balancer::Settings& settings) {
   return settings.options.landing_rows.value_or(default_landing_rows(settings.shape));
+}
+
+std::optional<TriggerProblem> trigger_problem(const Balancer::Settings& settings,
+                                              const TriggerMemory& memory,
+                                              std::int64_t rearrangement) {
+  const EplbOptions& options = settings.options;
+  if (!options.trigger.has_value()) {
+    return std::nullopt;
+  }
+  double window_steps = 0;
+  for (std::int32_t age = 0; age < memory.recorded_steps; ++age) {
+    window_steps += options.window_half_life_steps.has_value()
+                        ? std::exp2(-age / *options.window_half_life_steps)
+                        : 1;
+  }
+  std::vector<std::int64_t> since_moves;
+  since_moves.reserve(memory.last_moves.size());
+  for (const std::int64_t move : memory.last_moves) {
+    since_moves.push_back(move > 0 ? rearrangement - move : 0);
+  }
+  return TriggerProblem{
+      .options = *options.trigger,
+      .horizon_steps = options.trigger->horizon_steps.value_or(options.step_interval),
+      .window_steps = std::max(window_steps, 1.0),
+      .row_bytes = settings.row_bytes,
+      .rearrangements_since_move = std::move(since_moves)};
 }
 
 std::uint64_t digest_of(const Balancer::Settings& settings, const Balancer::Snapshot& start) {
@@ -78,6 +138,9 @@ std::uint64_t digest_of(const Balancer::Settings& settings, const Balancer::Snap
   }
   for (const std::int64_t bytes : settings.row_bytes) {
     digest.add(bytes);
+  }
+  if (options.trigger.has_value()) {
+    add_trigger(settings, start.trigger_memory, digest);
   }
   for (const LayerPlacement& layer : start.placement.layers()) {
     for (const LogicalExpertId expert : layer.occupants()) {

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "eplb/core/balancer.hpp"
 #include "eplb/core/result.hpp"
+#include "eplb/core/trigger.hpp"
 
 namespace eplb {
 
@@ -12,6 +14,11 @@ namespace eplb {
 
 /// Rows of each rank's landing pool. Needs valid settings.
 [[nodiscard]] std::int32_t landing_rows_of(const Balancer::Settings& settings);
+
+/// What the trigger of that rearrangement has to go by; none if the settings have no trigger.
+[[nodiscard]] std::optional<TriggerProblem> trigger_problem(const Balancer::Settings& settings,
+                                                            const TriggerMemory& memory,
+                                                            std::int64_t rearrangement);
 
 /// What must be equal on all ranks of a group before they serve together.
 [[nodiscard]] std::uint64_t digest_of(const Balancer::Settings& settings,

@@ -129,6 +129,26 @@ LayerMigration plan_layer_migration(LayerId layer, const LayerPlacement& before,
   return migration;
 }
 
+std::int32_t busiest_commit_rows(const LayerMigration& migration, const LayerPlacement& after) {
+  std::vector<std::int32_t> rows(static_cast<std::size_t>(after.rank_count()), 0);
+  for (const auto* transfers : {&migration.remote, &migration.local, &migration.duplicates}) {
+    for (const Transfer& transfer : *transfers) {
+      ++rows[after.rank_of(transfer.destination).index()];
+    }
+  }
+  return *std::ranges::max_element(rows);
+}
+
+std::int32_t busiest_wire_rows(const LayerMigration& migration, const LayerPlacement& after) {
+  std::vector<std::int32_t> out(static_cast<std::size_t>(after.rank_count()), 0);
+  std::vector<std::int32_t> in(out.size(), 0);
+  for (const Transfer& transfer : migration.remote) {
+    ++out[after.rank_of(transfer.source).index()];
+    ++in[after.rank_of(transfer.destination).index()];
+  }
+  return std::max(*std::ranges::max_element(out), *std::ranges::max_element(in));
+}
+
 std::vector<TransferBatch> schedule_batches(std::span<const Transfer> transfers,
                                             std::int32_t slots_per_rank) {
   std::vector<Flight> flights;

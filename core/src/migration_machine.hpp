@@ -105,6 +105,9 @@ class MigrationMachine {
 
   [[nodiscard]] const LoadHistory& history() const { return history_; }
 
+  /// What the newest rearrangement executes; null if it has not come so far.
+  [[nodiscard]] const MigrationSchedule* schedule() const { return schedule_.get(); }
+
  private:
   /// What the statuses of one round say together.
   struct Facts {

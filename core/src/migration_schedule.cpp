@@ -48,17 +48,6 @@ class RowDealer {
   std::vector<std::vector<std::int64_t>> taken_;  ///< [layers + 1][ranks]: before each layer.
 };
 
-/// Rows that the busiest rank copies at a layer's commit.
-std::int32_t busiest_commit_rows(const LayerMigration& migration, const LayerPlacement& target) {
-  std::vector<std::int32_t> rows(static_cast<std::size_t>(target.rank_count()), 0);
-  for (const auto* transfers : {&migration.remote, &migration.local, &migration.duplicates}) {
-    for (const Transfer& transfer : *transfers) {
-      ++rows[target.rank_of(transfer.destination).index()];
-    }
-  }
-  return *std::ranges::max_element(rows);
-}
-
 std::vector<TransferBatch> batches_of(const LayerMigration& migration, std::int32_t slots_per_rank,
                                       const ScheduleOptions& options) {
   std::vector<TransferBatch> batches;
@@ -191,13 +180,14 @@ Result<std::shared_ptr<const MigrationSchedule>> plan_rearrangement(const PlanRe
   for (const auto& part : request.history) {
     history.push_back(*part);
   }
-  auto placement =
-      policy.place({.shape = request.shape,
-                    .topology = request.topology,
-                    .history = history,
-                    .window_part_count = request.window_part_count,
-                    .current = request.staying.has_value() ? nullptr : request.current.get(),
-                    .costs = request.costs});
+  const PolicyProblem problem{
+      .shape = request.shape,
+      .topology = request.topology,
+      .history = history,
+      .window_part_count = request.window_part_count,
+      .current = request.staying.has_value() ? nullptr : request.current.get(),
+      .costs = request.costs};
+  auto placement = policy.place(problem);
   if (placement && placement->shape() != request.shape) {
     return fail(ErrorCode::kInternal, "the policy's placement has another shape than was asked");
   }
@@ -207,8 +197,15 @@ Result<std::shared_ptr<const MigrationSchedule>> plan_rearrangement(const PlanRe
   if (!placement) {
     return tl::unexpected(placement.error());
   }
-  return std::make_shared<const MigrationSchedule>(
-      schedule_migration(*request.current, *placement, request.schedule));
+  if (!request.trigger.has_value()) {
+    return std::make_shared<const MigrationSchedule>(
+        schedule_migration(*request.current, *placement, request.schedule));
+  }
+  const SelectedLayers selected = select_layers(problem, *placement, *request.trigger);
+  auto schedule = std::make_shared<MigrationSchedule>(
+      schedule_migration(*request.current, selected.placement, request.schedule));
+  schedule->verdict = selected.verdict;
+  return schedule;
 }
 
 void append_copies(const LayerSchedule& layer, const TransferBatch& batch, RankId rank,

@@ -132,11 +132,26 @@ class OptionRules {
       refuse({"eplb.copy_rate_limit_gb_per_s"},
              "must be above 0 and at most 100000, got " + std::to_string(rate_limit));
     }
+    if (options_.trigger.has_value()) {
+      check_trigger(*options_.trigger);
+    }
     const bool is_deadline = options_.deadline_ms > 0 && options_.deadline_ms <= kMaxDeadlineMs;
     if (!is_deadline) {  // A NaN is none.
       refuse({"eplb.deadline_ms"},
              "must be above 0 and at most 10000000, got " + std::to_string(options_.deadline_ms));
     }
+  }
+
+  void check_trigger(const TriggerOptions& trigger) {
+    at_least(1, "eplb.trigger.horizon_steps", trigger.horizon_steps.value_or(1));
+    at_least(0, "eplb.trigger.cool_down", trigger.cool_down);
+    const auto within = [this](double most, const std::string& key, double value) {
+      if (const bool is_within = value >= 0 && value <= most; !is_within) {  // A NaN is not.
+        refuse({key}, "must be at least 0 and at most " + number(most) + ", got " + number(value));
+      }
+    };
+    within(kMaxTriggerPrice, "eplb.trigger.price", trigger.price);
+    within(1, "eplb.trigger.hysteresis", trigger.hysteresis);
   }
 
   /// At most one thing is said about the choice itself, the one that matters most.
@@ -213,6 +228,13 @@ class OptionRules {
              "must be a multiple of the " + quantity(share, "rank") +
                  " that serve the same requests" + got(ranks));
     }
+  }
+
+  /// Without zeros behind it.
+  static std::string number(double value) {
+    std::string text = std::to_string(value);
+    text.erase(text.find_last_not_of('0') + 1);
+    return text.ends_with('.') ? text.substr(0, text.size() - 1) : text;
   }
 
   static std::string got(std::int64_t value) { return ", got " + std::to_string(value); }

@@ -301,7 +301,7 @@ class Run final : public StageObserver, private EventHandler {
         const Rearrangement& newest = ended[reported.count];
         if (newest.abort) {
           ++aborted_count_;
-        } else if (newest.committed_layers > 0) {
+        } else if (newest.proposed_layers > 0) {
           reports_.push_back(
               {.rearrangement = newest, .wire_ns = stage.group().wire_ns() - reported.wire_ns});
         }

@@ -8,6 +8,7 @@
 #include "eplb/core/communicator.hpp"
 #include "eplb/sim/cluster/host_collectives.hpp"
 #include "eplb/sim/machine.hpp"
+#include "eplb/sim/policy_costs.hpp"
 #include "fault_times.hpp"
 #include "forward_load.hpp"
 #include "step_work.hpp"
@@ -149,16 +150,11 @@ void Stage::make_layers() {
 }
 
 Result<void> Stage::attach_balancers() {
-  const double move_ns =
-      static_cast<double>(widest_row_bytes()) / scenario_.hardware.peer_copy_bandwidth_gb_per_s;
-  auto created = group_->create_balancers(
-      {.options = scenario_.eplb,
-       .shape = shape_,
-       .topology = topology_,
-       .costs = {.layer =
-                     expert_layer_cost(scenario_.model, scenario_.hardware, scenario_.parallel),
-                 .move_ns_per_expert = move_ns},
-       .row_bytes = row_bytes_});
+  auto created = group_->create_balancers({.options = scenario_.eplb,
+                                           .shape = shape_,
+                                           .topology = topology_,
+                                           .costs = policy_costs(scenario_, topology_),
+                                           .row_bytes = row_bytes_});
   if (created) {
     group_->load_weights(Placement::initial(shape_), 0);
     watch_plans();

@@ -93,7 +93,7 @@ SimPlanDesk::Answer SimPlanDesk::answer(const PlanRequest& request) {
   const bool same = request_.has_value() && request_->rearrangement == request.rearrangement &&
                     std::ranges::equal(request_->history, request.history,
                                        [](const auto& a, const auto& b) { return *a == *b; }) &&
-                    *request_->current == *request.current;
+                    *request_->current == *request.current && request_->trigger == request.trigger;
   if (!same) {
     request_ = request;
     answer_ = plan_rearrangement(request, policy_);

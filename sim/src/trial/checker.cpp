@@ -97,6 +97,7 @@ void Checker::on_trace(const env::TraceRecord& record) {
   const std::int32_t rank = record.rank.value;
   switch (record.event) {
     case env::TraceEvent::kAggregating: {
+      rearrangement_of_[rank] = record.subject;
       auto [window, fresh] = windows_.try_emplace(record.subject, newest_window(record.rank));
       if (!fresh) {
         window->second += newest_window(record.rank);
@@ -119,6 +120,7 @@ void Checker::on_trace(const env::TraceRecord& record) {
       break;
     }
     case env::TraceEvent::kCommit:
+      check_cool_down(static_cast<std::int32_t>(record.subject), rank);
       if (++commits_in_step_[rank] == 2) {
         reached_.insert("several layers committed in a step");
       }
@@ -148,6 +150,54 @@ void Checker::on_trace(const env::TraceRecord& record) {
 }
 
 void Checker::on_plan_request(RankId rank, const PlanRequest& request) {
+  check_window(rank, request);
+  check_trigger(rank, request);
+}
+
+/// All ranks must weigh alike, whenever they have come to the group.
+void Checker::check_trigger(RankId rank, const PlanRequest& request) {
+  const auto [first, fresh] = triggers_.try_emplace(request.rearrangement, request.trigger);
+  if (!fresh && first->second != request.trigger) {
+    violate(fmt::format("trigger: rank {} has another one in rearrangement {} than others",
+                        rank.value, request.rearrangement));
+  }
+}
+
+/// Commits are those of all ranks, so rank 0's will do, whoever that is. Where layers that stay are
+/// committed too, a commit is no move.
+void Checker::check_cool_down(std::int32_t layer, std::int32_t rank) {
+  const std::int64_t rearrangement = rearrangement_of_[rank];
+  const auto trigger = triggers_.find(rearrangement);
+  const auto every_layer = static_cast<std::uint32_t>(env::FaultPoint::kEveryLayer);
+  if (rank != 0 || (swarm_.fault_points >> every_layer & 1U) != 0 || trigger == triggers_.end() ||
+      !trigger->second) {
+    return;
+  }
+  const auto [last, fresh] = moves_.try_emplace(layer, rearrangement);
+  if (!fresh && rearrangement - last->second <= swarm_.eplb.trigger->cool_down) {
+    violate(fmt::format("trigger: layer {} moves in rearrangement {}, and moved in {}", layer,
+                        rearrangement, last->second));
+  }
+  last->second = rearrangement;
+}
+
+void Checker::on_verdict(const SimPlanDesk::Answer& answer) {
+  if (!answer || !(*answer)->verdict) {
+    return;
+  }
+  const TriggerVerdict& verdict = *(*answer)->verdict;
+  if (verdict.proposed_layers > verdict.declined_layers) {
+    reached_.insert("trigger: a layer migrates");
+  }
+  if (verdict.declined_layers > verdict.cooling_layers) {
+    reached_.insert("trigger: a layer does not pay");
+  }
+  if (verdict.cooling_layers > 0) {
+    reached_.insert("trigger: a layer cools");
+  }
+}
+
+void Checker::check_window(RankId rank, const PlanRequest& request) {
   if (swarm_.eplb.window_half_life_steps.has_value()) {
     return;  // Weighted sums have tests of their own.
   }

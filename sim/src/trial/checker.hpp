@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -47,12 +48,18 @@ class Checker {
   void on_trace(const env::TraceRecord& record);
   void on_plan_request(RankId rank, const PlanRequest& request);
 
+  /// What the trigger made of a plan.
+  void on_verdict(const SimPlanDesk::Answer& answer);
+
   [[nodiscard]] std::set<std::string>& reached() { return reached_; }
 
  private:
   void violate(std::string what) { violations_.add(engine_.now_ns(), std::move(what)); }
 
   [[nodiscard]] LoadMatrix newest_window(RankId rank) const;
+  void check_window(RankId rank, const PlanRequest& request);
+  void check_trigger(RankId rank, const PlanRequest& request);
+  void check_cool_down(std::int32_t layer, std::int32_t rank);
 
   const Swarm& swarm_;
   const EventEngine& engine_;
@@ -62,6 +69,9 @@ class Checker {
   std::map<std::int64_t, std::int64_t> balancedness_;  ///< By step, in millionths.
   std::map<std::int32_t, std::int64_t> last_logged_;   ///< By rank: step.
   std::map<std::int32_t, std::int32_t> commits_in_step_;
+  std::map<std::int32_t, std::int64_t> rearrangement_of_;           ///< By rank: its newest.
+  std::map<std::int64_t, std::optional<TriggerProblem>> triggers_;  ///< By rearrangement.
+  std::map<std::int32_t, std::int64_t> moves_;  ///< By layer: the rearrangement it last paid in.
   std::set<std::string> reached_;
 };
 

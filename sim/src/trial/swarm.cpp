@@ -214,6 +214,21 @@ void calm_down(Swarm& swarm) {
   swarm.poll = {.least_ns = 0, .most_ns = 10 * kUs};
 }
 
+/// Prices are such that with these loads some layers pay and some do not.
+void draw_trigger(Draw& draw, Swarm& swarm) {
+  if (!draw.one_in(3)) {
+    return;
+  }
+  TriggerOptions trigger;
+  if (draw.one_in(2)) {
+    trigger.horizon_steps = draw.between(1, 40);
+  }
+  trigger.price = draw.one_in(3) ? 0 : draw.between(1, 16) / 4.0;
+  trigger.hysteresis = draw.between(0, 8) / 64.0;
+  trigger.cool_down = draw.one_in(2) ? 0 : draw.between(1, 3);
+  swarm.eplb.trigger = trigger;
+}
+
 std::string text_of(const DelayRange& range) {
   std::string text = fmt::format("{} to {} us", range.least_ns / kUs, range.most_ns / kUs);
   if (range.tail_ns > 0) {
@@ -267,6 +282,7 @@ Swarm draw_swarm(std::uint64_t seed) {
     draw_delays(draw, swarm);
     draw_faults(draw, swarm);
   }
+  draw_trigger(draw, swarm);
   return swarm;
 }
 
@@ -291,6 +307,12 @@ std::string describe(const Swarm& swarm) {
        fmt::format("landing rows {}, layers in flight {}, commit bytes {}, batching {}",
                    eplb.landing_rows.value_or(0), eplb.layers_in_flight.value_or(0),
                    eplb.max_commit_bytes_per_step.value_or(0), eplb.migration_batching_enabled));
+  line("trigger",
+       eplb.trigger
+           ? fmt::format("horizon {}, price {}, hysteresis {}, cool-down {}",
+                         eplb.trigger->horizon_steps.value_or(eplb.step_interval),
+                         eplb.trigger->price, eplb.trigger->hysteresis, eplb.trigger->cool_down)
+           : "no");
   line("log",
        eplb.log_balancedness ? fmt::format("every {}", eplb.log_balancedness_interval) : "no");
   line("serving",

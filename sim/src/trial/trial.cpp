@@ -24,6 +24,11 @@ constexpr std::int64_t kMs = 1'000'000;
 constexpr std::int64_t kTimeLimitNs = 60'000 * kMs;
 constexpr std::uint64_t kEventLimit = 5'000'000;
 
+/// What a trigger weighs: a nanosecond a token, about a hundred for a row of a thousand bytes.
+constexpr PolicyCosts kCosts{
+    .layer = {.ns_per_assignment = 1},
+    .migration = {.wire_ns_per_byte = 0.05, .commit_ns_per_byte = 0.05, .commit_start_ns = 10}};
+
 /// What the group does between two steps, while all ranks wait.
 enum class Pause : std::uint8_t { kNone, kDrain, kVacate, kFinish };
 
@@ -78,6 +83,7 @@ class Trial final : private Serving, private EventHandler {
     const auto created = group_->create_balancers({.options = swarm_.eplb,
                                                    .shape = swarm_.shape,
                                                    .topology = *topology,
+                                                   .costs = kCosts,
                                                    .row_bytes = swarm_.row_bytes});
     if (!created) {
       if (!swarm_.refused_memory) {
@@ -106,6 +112,7 @@ class Trial final : private Serving, private EventHandler {
       group_->rank(rank).planner().inspect(
           [this, rank](const PlanRequest& request, SimPlanDesk::Answer& answer) {
             checker_.on_plan_request(rank, request);
+            checker_.on_verdict(answer);
             spoil(rank, request, answer);
           });
     }

@@ -41,6 +41,30 @@ TEST_CASE("check gives programs the configuration with its types") {
   CHECK(json["notes"].empty());
 }
 
+TEST_CASE("check says what a trigger comes to on the machine") {
+  const test::TempFolder folder;
+  const std::string file = folder.write("tiny.yaml", test::kScenario).string();
+  const test::Outcome outcome = test::run_eplb({"check", file, "--set", "eplb.trigger.price=10",
+                                                "--set", "eplb.use_async=false", "--json", "-"});
+  REQUIRE(outcome.code == 0);
+  const Json json = Json::parse(outcome.out);
+  CHECK(json["config"]["eplb"]["trigger"]["price"] == 10);
+  const Json& trigger = json["trigger"];
+  CHECK(trigger["horizon_steps"] == 20);
+  // 0.196608 MB at 100 GB/s are 1.97 us, and each of its two tensors takes a start of 5 us.
+  CHECK(trigger["wire_us_per_expert"].get<double>() >= 10 * 1.966);
+  CHECK(trigger["wire_us_per_expert"].get<double>() <= 10 * (1.967 + 10));
+  // Read and written at 1000 GB/s.
+  CHECK(trigger["commit_us_per_expert"].get<double>() == doctest::Approx(10 * 0.393216));
+  CHECK(trigger["commit_us_per_layer"].get<double>() == doctest::Approx(10 * 2));
+  const std::string text = test::run_eplb({"check", file, "--set", "eplb.trigger={}"}).out;
+  CHECK(text.find("# trigger: gains are taken to last 20 steps; an expert that moves costs") !=
+        std::string::npos);
+  CHECK(text.find("\n  trigger:\n    horizon_steps: none\n") != std::string::npos);
+  const test::Outcome without = test::run_eplb({"check", file, "--json", "-"});
+  CHECK(Json::parse(without.out)["trigger"] == nullptr);
+}
+
 TEST_CASE("check says what follows: the communicator, the landing rows and the cap on NCCL") {
   const test::TempFolder folder;
   const std::string file = folder.write("tiny.yaml", test::kScenario).string();

@@ -70,6 +70,43 @@ TEST_CASE("sim writes the keys of its contract in their order") {
   CHECK(json["hang"] == nullptr);
 }
 
+TEST_CASE("with a trigger each rearrangement says which layers were let through, and why") {
+  const SimRun run;
+  const Json declined = run.json({"--set", "eplb.trigger.price=1000000"})["rearrangements"];
+  REQUIRE(declined.size() == 3);
+  for (const Json& entry : declined) {
+    CHECK(keys_of(entry) == Keys{"start_step", "end_step", "duration_ms", "wire_ms",
+                                 "moved_experts", "bytes", "trigger"});
+    const Json& trigger = entry["trigger"];
+    CHECK(keys_of(trigger) == Keys{"proposed_layers", "migrated_layers", "declined_layers",
+                                   "cooling_layers", "gain_ms", "price_ms", "declined_gain_ms",
+                                   "declined_price_ms"});
+    CHECK(entry["moved_experts"] == 0);
+    CHECK(trigger["proposed_layers"] == 1);
+    CHECK(trigger["declined_layers"] == 1);
+    CHECK(trigger["gain_ms"] == 0.0);
+    CHECK(trigger["declined_price_ms"] > trigger["declined_gain_ms"]);
+  }
+  const Json first =
+      run.json({"--set", "eplb.trigger={}", "--set", "serving.requests_per_rank=4096", "--set",
+                "run.seed=2"})["rearrangements"][0];
+  CHECK(first["trigger"]["migrated_layers"] == 1);
+  CHECK(first["trigger"]["declined_layers"] == 0);
+  CHECK(first["trigger"]["gain_ms"] > first["trigger"]["price_ms"]);
+  CHECK(first["moved_experts"] > 0);
+}
+
+TEST_CASE("a table says what the trigger let through, and nothing does without a trigger") {
+  const SimRun run;
+  const std::string weighed = run.sim({"--set", "eplb.trigger.price=1000000"}).out;
+  CHECK(weighed.find("trigger at step  proposed  migrated  stayed") != std::string::npos);
+  CHECK(weighed.find("\n4                       1         0       1      0.00") !=
+        std::string::npos);
+  CHECK(weighed.find("\nall                     3         0       3      0.00") !=
+        std::string::npos);
+  CHECK(run.sim().out.find("trigger") == std::string::npos);
+}
+
 TEST_CASE("sim gives the same bytes twice, and others for another seed") {
   const SimRun run;
   const std::string first = run.json().dump();

@@ -56,6 +56,7 @@ struct BalancerFixture {
     return {.options = options,
             .shape = shape,
             .topology = topology_of(shape.rank_count),
+            .costs = costs,
             .row_bytes = {10, 100, 1000}};
   }
 
@@ -104,6 +105,7 @@ struct BalancerFixture {
 
   EplbOptions options;
   Shape shape = kShape;
+  PolicyCosts costs = {};
   ScriptedEnvironment environment{RankId{0}, kShape.rank_count};
 
  private:

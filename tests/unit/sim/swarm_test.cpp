@@ -74,6 +74,8 @@ std::vector<std::pair<std::string, bool>> kinds_of(const Swarm& swarm) {
       {"sync", !swarm.eplb.use_async},
       {"raise", swarm.eplb.on_failure == OnFailure::kRaise},
       {"no layers", swarm.shape.layer_count == 0},
+      {"trigger", swarm.eplb.trigger.has_value()},
+      {"cool-down", swarm.eplb.trigger && swarm.eplb.trigger->cool_down > 0},
       {"stale window", swarm.eplb.step_interval < swarm.eplb.window_size},
       {"scale", !swarm.sizes.empty()},
       {"sleep", swarm.sleep_step.has_value()},

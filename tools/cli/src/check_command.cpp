@@ -15,6 +15,8 @@
 #include "eplb/core/communicator.hpp"
 #include "eplb/core/options.hpp"
 #include "eplb/core/shape.hpp"
+#include "eplb/sim/machine.hpp"
+#include "eplb/sim/policy_costs.hpp"
 #include "eplb/sim/program/program_run.hpp"
 #include "eplb/sim/serving_hazards.hpp"
 #include "program_report.hpp"
@@ -46,6 +48,27 @@ CommandSyntax syntax() {
           .options = std::move(options)};
 }
 
+/// What a trigger's keys come to on the configuration's machine.
+struct ResolvedTrigger {
+  std::int32_t horizon_steps = 0;
+  // What an expert of the target that migrates costs, at its rank's busiest:
+  double wire_us = 0;          ///< while it is on its way,
+  double commit_us = 0;        ///< and at its commit.
+  double commit_start_us = 0;  ///< What a layer's commit takes on top.
+};
+
+ResolvedTrigger resolved_trigger(const sim::Scenario& scenario) {
+  const Topology topology = sim::topology_of(scenario.hardware, scenario.parallel).value();
+  const MigrationCost cost = sim::policy_costs(scenario, topology).migration;
+  const double us_per_cost =
+      scenario.eplb.trigger->price * 1e-3 * static_cast<double>(bytes_per_expert(scenario.model));
+  return {
+      .horizon_steps = scenario.eplb.trigger->horizon_steps.value_or(scenario.eplb.step_interval),
+      .wire_us = us_per_cost * cost.wire_ns_per_byte,
+      .commit_us = us_per_cost * cost.commit_ns_per_byte,
+      .commit_start_us = scenario.eplb.trigger->price * 1e-3 * cost.commit_start_ns};
+}
+
 /// What follows from a configuration and is not in it.
 struct Consequences {
   Shape shape;                  ///< Of the pipeline stage with the most layers.
@@ -54,6 +77,7 @@ struct Consequences {
   std::optional<Communicator> communicator = std::nullopt;  ///< None without EPLB, as the others.
   std::optional<std::int32_t> landing_rows = std::nullopt;
   std::optional<std::int32_t> nccl_cta_cap = std::nullopt;
+  std::optional<ResolvedTrigger> trigger = std::nullopt;  ///< None where there is none, too.
   std::vector<sim::Hazard> hazards = {};
 };
 
@@ -70,6 +94,9 @@ Consequences consequences_of(const sim::Scenario& scenario) {
     follow.communicator = resolve_communicator(scenario.eplb, group);
     follow.landing_rows = scenario.eplb.landing_rows.value_or(default_landing_rows(follow.shape));
     follow.nccl_cta_cap = nccl_cta_cap(scenario.eplb, group);
+    if (scenario.eplb.trigger.has_value()) {
+      follow.trigger = resolved_trigger(scenario);
+    }
     follow.hazards = sim::serving_hazards(scenario);
   }
   return follow;
@@ -96,6 +123,13 @@ void print_resolved(const config::ResolvedConfig& config, const Consequences& fo
     out << fmt::format("# NCCL_MAX_CTAS={}, or NCCL and the engine's kernels can lock up\n",
                        *follow.nccl_cta_cap);
   }
+  if (follow.trigger.has_value()) {
+    out << fmt::format(
+        "# trigger: gains are taken to last {} steps; an expert that moves costs {:.2f} us on the "
+        "way and {:.2f} us at its commit, a layer {:.2f} us\n",
+        follow.trigger->horizon_steps, follow.trigger->wire_us, follow.trigger->commit_us,
+        follow.trigger->commit_start_us);
+  }
   print_hazards(follow.hazards, "# ", out);
   out << config.canonical_yaml;
 }
@@ -119,6 +153,13 @@ nlohmann::ordered_json check_json(const config::ResolvedConfig& config,
   }
   json["landing_rows"] = or_null(follow.landing_rows);
   json["nccl_max_ctas"] = or_null(follow.nccl_cta_cap);
+  json["trigger"] = nullptr;
+  if (follow.trigger.has_value()) {
+    json["trigger"] = {{"horizon_steps", follow.trigger->horizon_steps},
+                       {"wire_us_per_expert", follow.trigger->wire_us},
+                       {"commit_us_per_expert", follow.trigger->commit_us},
+                       {"commit_us_per_layer", follow.trigger->commit_start_us}};
+  }
   json["hazards"] = hazards_json(follow.hazards);
   json["config"] = yaml_to_json(config.canonical_yaml);
   return json;

@@ -9,6 +9,7 @@
 
 #include "eplb/core/cost.hpp"
 #include "eplb/sim/machine.hpp"
+#include "eplb/sim/policy_costs.hpp"
 #include "eplb/sim/routing.hpp"
 
 namespace eplb::cli {
@@ -105,9 +106,7 @@ Result<gpu::ServeOptions> serve_options(const sim::Scenario& scenario, const Top
   }
   options.eplb = scenario.eplb;
   options.communicator = sim::resolved_communicator(scenario, topology);
-  options.costs = {
-      .layer = sim::expert_layer_cost(scenario.model, scenario.hardware, scenario.parallel),
-      .move_ns_per_expert = 0};
+  options.costs = sim::policy_costs(scenario, topology);
   options.tensor_bytes.assign(static_cast<std::size_t>(options.shape.layer_count),
                               tensors_of(scenario.model));
   options.decode.top_k = scenario.model.top_k;

@@ -31,6 +31,7 @@ struct PlanOptions {
   GroupOptions group;
   std::string policy;
   std::optional<std::string> current_file;
+  bool studies_spares = false;
   std::optional<std::string> json_target;
 };
 
@@ -70,6 +71,10 @@ CommandSyntax syntax() {
            {.name = "tokens-per-rank",
             .value_name = "T",
             .help = "rows of a step on each rank, for balancedness_hashed (128)"},
+           {.name = "spare-study",
+            .value_name = "",
+            .help = "also say what spare slots would bring if layers, or ranks, could have unequal "
+                    "ones"},
            json_option()},
   };
   const std::vector<OptionSpec> group = group_options();
@@ -83,6 +88,7 @@ PlanOptions read_options(OptionValues& values) {
   options.group = read_group_options(values);
   options.policy = values.text("policy").value_or("default");
   options.current_file = values.text("current");
+  options.studies_spares = values.has("spare-study");
   options.json_target = values.text("json");
   return options;
 }
@@ -172,11 +178,20 @@ Result<PlanReport> make_report(const PlanOptions& options, const PlanInput& inpu
   if (!evaluation) {
     return fail_usage(evaluation.error().message);
   }
+  std::optional<SpareStudy> spare_study;
+  if (options.studies_spares && load.sum() > 0) {
+    auto study = study_spares(problem, policy);
+    if (!study) {
+      return fail_usage(study.error().message);
+    }
+    spare_study = *std::move(study);
+  }
   return PlanReport{
       .placement = std::move(planned->placement),
       .evaluation = *evaluation,
       .plan_ms = planned->plan_ms,
       .has_load = load.sum() > 0,
+      .spare_study = std::move(spare_study),
       .policy = options.policy,
       .loads_file = options.loads_file,
       .window_count = input.loads.windows.size(),

@@ -50,6 +50,9 @@ nlohmann::ordered_json plan_json(const PlanReport& report) {
   json["duplicates"] = evaluation.duplicates;
   json["moved_experts"] = evaluation.moved_experts;
   json["plan_ms"] = report.plan_ms;
+  if (report.spare_study.has_value()) {
+    json["spare_study"] = spare_study_json(*report.spare_study);
+  }
   return json;
 }
 
@@ -88,6 +91,9 @@ void print_plan(const PlanReport& report, std::ostream& out) {
                   report.before));
   add("plan_ms", fmt::format("{:.2f}", report.plan_ms), "the policy's call alone");
   table.print(out);
+  if (report.spare_study.has_value()) {
+    print_spare_study(*report.spare_study, shape, out);
+  }
 }
 
 }  // namespace eplb::cli

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <iosfwd>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "eplb/core/placement.hpp"
 #include "plan_evaluation.hpp"
+#include "spare_study.hpp"
 
 namespace eplb::cli {
 
@@ -17,6 +19,7 @@ struct PlanReport {
   PlanEvaluation evaluation;
   double plan_ms = 0;  ///< The policy's call alone; 0 where none was made.
   bool has_load = true;
+  std::optional<SpareStudy> spare_study = {};  ///< Where it was asked for.
 
   // How it came about, for people.
   std::string policy;

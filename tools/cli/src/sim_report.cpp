@@ -12,6 +12,7 @@
 #include "eplb/cli/table.hpp"
 #include "eplb/core/options.hpp"
 #include "program_report.hpp"
+#include "trigger_report.hpp"
 
 namespace eplb::cli {
 namespace {
@@ -50,12 +51,16 @@ Json rearrangements_json(const std::vector<sim::RearrangementReport>& reports) {
   Json list = Json::array();
   for (const sim::RearrangementReport& report : reports) {
     const Rearrangement& r = report.rearrangement;
-    list.push_back({{"start_step", r.start_step},
-                    {"end_step", r.end_step},
-                    {"duration_ms", static_cast<double>(r.end_ns - r.start_ns) * kMsPerNs},
-                    {"wire_ms", static_cast<double>(report.wire_ns) * kMsPerNs},
-                    {"moved_experts", r.moved_experts},
-                    {"bytes", r.moved_bytes}});
+    Json entry{{"start_step", r.start_step},
+               {"end_step", r.end_step},
+               {"duration_ms", static_cast<double>(r.end_ns - r.start_ns) * kMsPerNs},
+               {"wire_ms", static_cast<double>(report.wire_ns) * kMsPerNs},
+               {"moved_experts", r.moved_experts},
+               {"bytes", r.moved_bytes}};
+    if (r.verdict.has_value()) {
+      entry["trigger"] = trigger_json(r);
+    }
+    list.push_back(std::move(entry));
   }
   return list;
 }
@@ -155,6 +160,7 @@ void print_rearrangements(const SimReport& report, std::ostream& out) {
         "ms\n",
         result.rearrangements.size(), moved / count, bytes / count / kBytesPerGb,
         wire_ms > 0 ? fmt::format(", {:.2f} ms on the wire", wire_ms / count) : "", longest_ms);
+    print_trigger(result.rearrangements, out);
   }
   if (report.config.scenario.eplb.enabled) {
     out << fmt::format("holds: {}, {:.3f} ms in all; steps delayed by commits: {}, {:.3f} ms\n",

@@ -134,6 +134,16 @@ void write_parallel(const ParallelOptions& parallel, Writer& writer) {
   writer.close();
 }
 
+/// The trigger stands only where there is one, since it is one by being there.
+void write_eplb(const EplbOptions& eplb, Writer& writer) {
+  writer.open("eplb");
+  write_fields<EplbOptions>(eplb, eplb_fields(), writer);
+  if (eplb.trigger.has_value()) {
+    write_section<TriggerOptions>("trigger", *eplb.trigger, trigger_fields(), writer);
+  }
+  writer.close();
+}
+
 void write_faults(const sim::FaultOptions& faults, Writer& writer) {
   writer.open("faults");
   write_entries<sim::FailedLinks>("failed_links", faults.failed_links, failed_links_fields(),
@@ -265,7 +275,7 @@ std::string canonical_yaml(const sim::Scenario& scenario,
   write_kind("drift", scenario.workload.drift, drift_kinds(), writer);
   write_fields<sim::WorkloadOptions>(scenario.workload, workload_fields(), writer);
   writer.close();
-  write_section<EplbOptions>("eplb", scenario.eplb, eplb_fields(), writer);
+  write_eplb(scenario.eplb, writer);
   write_faults(scenario.faults, writer);
   write_section<sim::RunOptions>("run", scenario.run, run_fields(), writer);
   if (search.has_value()) {

@@ -130,6 +130,10 @@ sim::Scenario read_scenario(const Section& root, const std::vector<Yaml>& drafts
       read_fields<sim::ServingOptions>(section("serving"), serving_fields(), reading);
   scenario.workload = read_workload(section("workload"), reading);
   scenario.eplb = read_fields<EplbOptions>(section("eplb"), eplb_fields(), reading);
+  if (const Section trigger = subsection(section("eplb"), "trigger", reading);
+      trigger.yaml != nullptr) {
+    scenario.eplb.trigger = read_fields<TriggerOptions>(trigger, trigger_fields(), reading);
+  }
   scenario.faults = read_faults(section("faults"), reading);
   scenario.run = read_fields<sim::RunOptions>(section("run"), run_fields(), reading);
   fill_in(scenario);

@@ -90,6 +90,7 @@ std::string schema_markdown() {
                                              phase_fields()) +
          kinds_section("workload.drift", drift_kinds()) +
          section<EplbOptions>("eplb", eplb_fields()) +
+         section<TriggerOptions>("eplb.trigger", trigger_fields()) +
          section<sim::FaultOptions>("faults", fault_fields()) +
          section<sim::FailedLinks>("faults.failed_links, each entry", failed_links_fields()) +
          section<sim::SlowPort>("faults.slow_ports, each entry", slow_port_fields()) +

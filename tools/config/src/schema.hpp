@@ -76,6 +76,7 @@ struct Kind {
 [[nodiscard]] Fields<sim::ServingOptions> serving_fields();
 [[nodiscard]] Fields<sim::WorkloadOptions> workload_fields();
 [[nodiscard]] Fields<EplbOptions> eplb_fields();
+[[nodiscard]] Fields<TriggerOptions> trigger_fields();
 [[nodiscard]] Fields<sim::RunOptions> run_fields();
 
 using RoutingKinds =

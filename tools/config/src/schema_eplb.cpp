@@ -117,12 +117,42 @@ constexpr std::array kEplbFields = std::to_array<Field<EplbOptions>>({
      .member = &EplbOptions::on_failure,
      .help = "Whether a migration that fails is given up on all ranks and tried again later, or "
              "raises the same error on every rank, as vLLM does."},
+    {.key = "trigger",
+     .member = ReadByHand{"a mapping"},
+     .default_help = "none",
+     .help = "Lets a layer migrate only if it pays; see below. An empty mapping is a trigger with "
+             "its defaults; without one all that the policy wants moves."},
+});
+
+constexpr std::array kTriggerFields = std::to_array<Field<TriggerOptions>>({
+    {.key = "horizon_steps",
+     .member = &TriggerOptions::horizon_steps,
+     .unit = "steps",
+     .range = kSteps,
+     .default_help = "step_interval",
+     .help = "For how long a gain is taken to last."},
+    {.key = "price",
+     .member = &TriggerOptions::price,
+     .range = {.min = 0, .max = kMaxTriggerPrice},
+     .help = "Factor on what the hardware's figures say a migration costs; 0: nothing."},
+    {.key = "hysteresis",
+     .member = &TriggerOptions::hysteresis,
+     .range = {.min = 0, .max = 1},
+     .help = "Share of a layer's time that a gain must exceed; only what is beyond it counts."},
+    {.key = "cool_down",
+     .member = &TriggerOptions::cool_down,
+     .range = {.min = 0, .max = kStepsMax},
+     .help = "Rearrangements for which a layer that has moved stays as it is."},
 });
 
 }  // namespace
 
 Fields<EplbOptions> eplb_fields() {
   return kEplbFields;
+}
+
+Fields<TriggerOptions> trigger_fields() {
+  return kTriggerFields;
 }
 
 }  // namespace eplb::config

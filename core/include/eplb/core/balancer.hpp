@@ -18,6 +18,7 @@
 #include "eplb/core/policy.hpp"
 #include "eplb/core/result.hpp"
 #include "eplb/core/topology.hpp"
+#include "eplb/core/trigger.hpp"
 
 namespace eplb {
 
@@ -46,6 +47,8 @@ struct Rearrangement {
   std::int64_t moved_experts = 0;  ///< Experts that crossed between ranks.
   std::int64_t moved_bytes = 0;    ///< Their weights.
   std::int64_t committed_layers = 0;
+  std::int64_t proposed_layers = 0;            ///< That the policy wanted to change.
+  std::optional<TriggerVerdict> verdict = {};  ///< On these; none without a trigger.
   Failure abort = {};  ///< Why it ended early; layers committed before stay.
 };
 
@@ -83,6 +86,7 @@ class Balancer {
     std::int64_t cadence = 0;
     std::int64_t rearrangement = 0;
     LoadHistory history;  ///< What policies are shown, so that all ranks ask theirs alike.
+    TriggerMemory trigger_memory = {};
   };
 
   /// Reserves the regions and tells the peers. Starts from the initial placement, whose maps the
@@ -222,6 +226,8 @@ class Balancer {
   std::int64_t passes_under_way_ = 0;
   std::deque<std::int64_t> logs_under_way_;  ///< Steps.
   std::optional<ForcedRearrangement> forced_;
+
+  TriggerMemory trigger_memory_;
 
   std::int64_t rearrangement_count_ = 0;  ///< Started; number of the newest.
   Rearrangement rearrangement_;

@@ -39,6 +39,14 @@ struct LayerMigration {
 [[nodiscard]] LayerMigration plan_layer_migration(LayerId layer, const LayerPlacement& before,
                                                   const LayerPlacement& after);
 
+/// Rows that the busiest rank copies into its slots at the layer's commit.
+[[nodiscard]] std::int32_t busiest_commit_rows(const LayerMigration& migration,
+                                               const LayerPlacement& after);
+
+/// Rows that the busiest rank's port lets in or out, whichever are more.
+[[nodiscard]] std::int32_t busiest_wire_rows(const LayerMigration& migration,
+                                             const LayerPlacement& after);
+
 /// Transfers that may fly together: in a batch a rank has at most one peer, so no port has to serve
 /// two flows at once. Both directions of a pair may share a batch.
 using TransferBatch = std::vector<Transfer>;

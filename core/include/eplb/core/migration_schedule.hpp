@@ -9,6 +9,7 @@
 #include "eplb/core/load.hpp"
 #include "eplb/core/policy.hpp"
 #include "eplb/core/row_address.hpp"
+#include "eplb/core/trigger.hpp"
 
 namespace eplb {
 
@@ -31,7 +32,8 @@ struct LayerSchedule {
 /// function of what all ranks know, so that senders and receivers agree without a message.
 struct MigrationSchedule {
   std::vector<LayerSchedule> layers;  ///< Those that change, ascending.
-  std::uint64_t digest = 0;           ///< Equal on all ranks if and only if all of it is.
+  std::uint64_t digest = 0;           ///< Equal on all ranks if and only if all layers are.
+  std::optional<TriggerVerdict> verdict = {};  ///< On what was proposed; none without a trigger.
 
   [[nodiscard]] std::int32_t layer_count() const {
     return static_cast<std::int32_t>(layers.size());
@@ -66,10 +68,12 @@ struct PlanRequest {
   std::int32_t window_part_count = 1;
   std::shared_ptr<const Placement> current;
   PolicyCosts costs;
+  std::optional<TriggerProblem> trigger = {};  ///< None: whatever the policy wants.
   ScheduleOptions schedule;
 };
 
-/// Asks the policy and schedules the way there. The policy's own error if it refuses.
+/// Asks the policy, keeps what is worth its migration, and schedules the way there. The policy's
+/// own error if it refuses.
 [[nodiscard]] Result<std::shared_ptr<const MigrationSchedule>> plan_rearrangement(
     const PlanRequest& request, const PlacementPolicy& policy);
 

@@ -16,6 +16,7 @@ inline constexpr std::int32_t kMaxRanks = 1 << 12;
 inline constexpr std::int32_t kMaxCommitLeadSteps = 32;
 inline constexpr double kMaxDeadlineMs = 1e7;
 inline constexpr double kMaxCopyRateGbPerS = 1e5;
+inline constexpr double kMaxTriggerPrice = 1e9;
 
 /// One thing that is wrong with the options of a group.
 struct OptionProblem {

@@ -120,6 +120,17 @@ struct EngineOptions {
   bool readiness_all_reduce = false;  ///< Hosts agree on a flag before each step, and wait for it.
 };
 
+/// When a layer's migration is worth what it costs (eplb/core/trigger.hpp).
+struct TriggerOptions {
+  /// Steps for which a gain is taken to last; none: step_interval.
+  std::optional<std::int32_t> horizon_steps = std::nullopt;
+  double price = 1;            ///< Factor on what the cost model says a migration costs.
+  double hysteresis = 0.005;   ///< Share of a layer's time that a gain must exceed to count.
+  std::int32_t cool_down = 0;  ///< Rearrangements for which a layer that has moved stays.
+
+  friend bool operator==(const TriggerOptions&, const TriggerOptions&) = default;
+};
+
 /// The balancer's settings; names and defaults of vLLM's --eplb-config, then ours.
 struct EplbOptions {
   bool enabled = true;
@@ -154,6 +165,7 @@ struct EplbOptions {
   std::int32_t commit_lead_steps = 2;  ///< Steps that a status has to arrive.
   double deadline_ms = 30000;          ///< After which a wait becomes a failure.
   OnFailure on_failure = OnFailure::kKeepServing;
+  std::optional<TriggerOptions> trigger = std::nullopt;  ///< None: all that a policy wants moves.
 };
 
 /// Enough for an eighth of a rank's slots over all layers to be on their way at once, so that a

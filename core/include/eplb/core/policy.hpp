@@ -6,6 +6,7 @@
 
 #include "eplb/core/cost.hpp"
 #include "eplb/core/load.hpp"
+#include "eplb/core/migration_cost.hpp"
 #include "eplb/core/placement.hpp"
 #include "eplb/core/result.hpp"
 #include "eplb/core/topology.hpp"
@@ -16,6 +17,7 @@ namespace eplb {
 struct PolicyCosts {
   ExpertLayerCost layer;
   double move_ns_per_expert = 0;  ///< One expert's weights across ranks.
+  MigrationCost migration = {};   ///< What forwards lose to a migration.
 };
 
 /// All that a policy may look at. References outlive the call.

@@ -29,6 +29,7 @@ struct TrialResult {
 ///   ownership     no row is read or written by two who must not meet (RowStore)
 ///   conservation  physical counts folded by the maps are the logical ones
 ///   window        a plan is made from the newest recorded steps, recounted by brute force
+///   trigger       all ranks weigh a plan by the same past, and no layer moves that cools
 ///   balancedness  a logged value is that of the step, and steps come in order
 ///   ends          whoever ends knows the same reason as all others; a group without a fatal fault
 ///                 does not end; nobody waits for ever
