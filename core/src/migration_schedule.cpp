@@ -5,6 +5,7 @@
 
 #include "eplb/core/assert.hpp"
 #include "eplb/core/digest.hpp"
+#include "eplb/core/learnt_shares.hpp"
 
 namespace eplb {
 namespace {
@@ -101,6 +102,11 @@ std::uint64_t digest_of(const std::vector<LayerSchedule>& layers) {
     }
     digest.add(layer.retired_layers_needed);
     digest.add(layer.commit_bytes);
+    if (layer.shares.has_value()) {
+      for (const std::uint16_t units : layer.shares->units()) {
+        digest.add(units);
+      }
+    }
   }
   return digest.value();
 }
@@ -149,7 +155,7 @@ std::int64_t MigrationSchedule::remote_transfer_count() const {
 }
 
 MigrationSchedule schedule_migration(const Placement& before, const Placement& after,
-                                     const ScheduleOptions& options) {
+                                     const ScheduleOptions& options, const SharesChange& shares) {
   const Shape& shape = before.shape();
   EPLB_ASSERT(shape == after.shape());
   EPLB_ASSERT_OP(options.landing_rows, >=, shape.slots_per_rank());
@@ -157,7 +163,9 @@ MigrationSchedule schedule_migration(const Placement& before, const Placement& a
   MigrationSchedule schedule;
   for (std::int32_t index = 0; index < shape.layer_count; ++index) {
     const LayerId layer{index};
-    if (before.layer(layer) == after.layer(layer) && !options.every_layer) {
+    const bool new_shares =
+        !shares.after.empty() && shares.before[layer.index()] != shares.after[layer.index()];
+    if (before.layer(layer) == after.layer(layer) && !new_shares && !options.every_layer) {
       continue;
     }
     LayerSchedule entry{
@@ -178,6 +186,9 @@ MigrationSchedule schedule_migration(const Placement& before, const Placement& a
     entry.batches = batches_of(entry.migration, shape.slots_per_rank(), options);
     entry.commit_bytes = options.row_bytes[layer.index()] *
                          std::int64_t{busiest_commit_rows(entry.migration, entry.target)};
+    if (!shares.after.empty()) {
+      entry.shares = shares.after[layer.index()];
+    }
     schedule.layers.push_back(std::move(entry));
   }
   schedule.digest = digest_of(schedule.layers);
@@ -191,13 +202,14 @@ Result<std::shared_ptr<const MigrationSchedule>> plan_rearrangement(const PlanRe
   for (const auto& part : request.history) {
     history.push_back(*part);
   }
-  auto placement =
-      policy.place({.shape = request.shape,
-                    .topology = request.topology,
-                    .history = history,
-                    .window_part_count = request.window_part_count,
-                    .current = request.staying.has_value() ? nullptr : request.current.get(),
-                    .costs = request.costs});
+  const PolicyProblem problem{
+      .shape = request.shape,
+      .topology = request.topology,
+      .history = history,
+      .window_part_count = request.window_part_count,
+      .current = request.staying.has_value() ? nullptr : request.current.get(),
+      .costs = request.costs};
+  auto placement = policy.place(problem);
   if (placement && placement->shape() != request.shape) {
     return fail(ErrorCode::kInternal, "the policy's placement has another shape than was asked");
   }
@@ -207,8 +219,14 @@ Result<std::shared_ptr<const MigrationSchedule>> plan_rearrangement(const PlanRe
   if (!placement) {
     return tl::unexpected(placement.error());
   }
+  std::vector<LayerShares> shares;
+  SharesChange change;
+  if (request.current_shares != nullptr) {
+    shares = learn_shares(problem, *placement);
+    change = {.before = *request.current_shares, .after = shares};
+  }
   return std::make_shared<const MigrationSchedule>(
-      schedule_migration(*request.current, *placement, request.schedule));
+      schedule_migration(*request.current, *placement, request.schedule, change));
 }
 
 void append_copies(const LayerSchedule& layer, const TransferBatch& batch, RankId rank,
