@@ -284,7 +284,8 @@ void Balancer::commit(std::int32_t layer_count) {
     // A planner may still look at those that were.
     std::vector<LayerShares> shares = *shares_;
     for (const LayerSchedule& layer : layers) {
-      shares[layer.migration.layer.index()] = *layer.shares;
+      shares[layer.migration.layer.index()] =
+          layer.shares.value_or(LayerShares::even(layer.target));
     }
     shares_ = std::make_shared<const std::vector<LayerShares>>(std::move(shares));
   }
