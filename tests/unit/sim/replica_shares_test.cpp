@@ -10,8 +10,10 @@
 #include "eplb/sim/simulation.hpp"
 #include "eplb/sim/workload.hpp"
 #include "fixed_policy.hpp"
+#include "function_policy.hpp"
 #include "placements.hpp"
 #include "scenarios.hpp"
+#include "simple_policies.hpp"
 
 namespace eplb::sim {
 namespace {
@@ -64,6 +66,8 @@ TEST_CASE("with noise every token stays, and the mean is the share") {
 Scenario with_choice(ReplicaChoice choice) {
   Scenario scenario = test::small_scenario();
   scenario.eplb.replica_choice = choice;
+  // Two ranks of experts 0 to 9 and 10 to 15, with copies of 0 to 3 on the second one.
+  scenario.parallel = {.ranks = 2, .ranks_per_node = 2};
   scenario.run.steps = 300;
   return scenario;
 }
@@ -103,7 +107,7 @@ TEST_CASE("thresholds are counted with the maps") {
         run_with(ReplicaChoice::kSalted).memory.maps_bytes + 2 * entries);
 }
 
-TEST_CASE("a run by shares is the same run again, in steps, sync and when the group changes size") {
+TEST_CASE("a run by shares is the same run again, async and sync") {
   Scenario scenario = with_choice(ReplicaChoice::kShares);
   const auto digest = [&] {
     return simulate(scenario, test::rotating_policy(), {}).value().digest;
@@ -111,11 +115,17 @@ TEST_CASE("a run by shares is the same run again, in steps, sync and when the gr
   CHECK(digest() == digest());
   scenario.eplb.use_async = false;
   CHECK(digest() == digest());
-  scenario.eplb.use_async = true;
-  scenario.eplb.communicator = Communicator::kPynccl;
-  scenario.eplb.use_async = false;
-  scenario.parallel.scale = {{.at_step = 100, .ranks = 2}, {.at_step = 200, .ranks = 4}};
-  CHECK(digest() == digest());
+}
+
+TEST_CASE("shares are forgotten where the group changes its size, and learnt again") {
+  Scenario scenario = with_choice(ReplicaChoice::kShares);
+  scenario.parallel = {.ranks = 4, .ranks_per_node = 2};
+  scenario.parallel.scale = {{.at_step = 60, .ranks = 6}, {.at_step = 130, .ranks = 4}};
+  const auto result = simulate(scenario, test::InitialPolicy(), {});
+  REQUIRE_MESSAGE(result.has_value(), result.error().message);
+  CHECK(result->steps == 300);
+  CHECK(result->rearrangements.size() > 2);
+  CHECK(*result->balancedness.exact_split >= result->balancedness.mean - 1e-12);
 }
 
 }  // namespace
