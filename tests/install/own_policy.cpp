@@ -132,7 +132,10 @@ eplb::sim::Scenario scenario() {
   scenario.hardware.peer_copy_bandwidth_gb_per_s = 300;
   scenario.hardware.network_copy_bandwidth_gb_per_s = 30;
   scenario.parallel = {.ranks = 4, .ranks_per_node = 4};
-  scenario.serving = {.requests_per_rank = 64, .tokens_per_request = 2, .accepted_tokens = 1.5};
+  scenario.serving = {.requests_per_rank = 64,
+                      .tokens_per_request = 2,
+                      .accepted_tokens = 1.5,
+                      .other_kernels_base_ms = 1};
   scenario.workload.routing = eplb::sim::LognormalRouting{.sigma = 1.0};
   scenario.eplb.num_redundant_experts = 4;
   scenario.eplb.window_size = 20;
