@@ -106,7 +106,9 @@ Balancer::Balancer(Settings settings, const env::Environment& environment, Snaps
                start.cadence),
       step_(start.step),
       trigger_memory_(std::move(start.trigger_memory)),
-      rearrangement_count_(start.rearrangement) {}
+      rearrangement_count_(start.rearrangement) {
+  forget_shares();
+}
 
 Balancer::~Balancer() = default;
 
@@ -285,7 +287,17 @@ void Balancer::commit(std::int32_t layer_count) {
   if (layer_count == 0) {
     return;
   }
-  for (const LayerSchedule& layer : machine_->commit(layer_count)) {
+  const std::span<const LayerSchedule> layers = machine_->commit(layer_count);
+  if (shares_ != nullptr) {
+    // A planner may still look at those that were.
+    std::vector<LayerShares> shares = *shares_;
+    for (const LayerSchedule& layer : layers) {
+      shares[layer.migration.layer.index()] =
+          layer.shares.value_or(LayerShares::even(layer.target));
+    }
+    shares_ = std::make_shared<const std::vector<LayerShares>>(std::move(shares));
+  }
+  for (const LayerSchedule& layer : layers) {
     const LayerId id = layer.migration.layer;
     const auto moved = static_cast<std::int64_t>(layer.migration.remote.size());
     rearrangement_.moved_experts += moved;
@@ -304,6 +316,19 @@ void Balancer::commit(std::int32_t layer_count) {
   rearrangement_.end_ns = environment_->clock.now_ns();
 }
 
+// What nobody has learnt yet is even.
+void Balancer::forget_shares() {
+  if (settings_.options.replica_choice != ReplicaChoice::kShares) {
+    return;
+  }
+  std::vector<LayerShares> shares;
+  shares.reserve(placement_.layers().size());
+  for (const LayerPlacement& layer : placement_.layers()) {
+    shares.push_back(LayerShares::even(layer));
+  }
+  shares_ = std::make_shared<const std::vector<LayerShares>>(std::move(shares));
+}
+
 // A group of another size has other slots: no forward may look up the maps of before.
 void Balancer::publish_all() {
   for (std::int32_t index = 0; index < settings_.shape.layer_count; ++index) {
@@ -312,7 +337,11 @@ void Balancer::publish_all() {
 }
 
 void Balancer::publish(LayerId layer) {
-  environment_->map_publisher.publish(layer, LayerMap::from(placement_.layer(layer)),
+  const LayerPlacement& placement = placement_.layer(layer);
+  environment_->map_publisher.publish(layer,
+                                      shares_ == nullptr
+                                          ? LayerMap::from(placement)
+                                          : LayerMap::from(placement, (*shares_)[layer.index()]),
                                       epochs_[layer.index()]);
 }
 
@@ -364,6 +393,7 @@ void Balancer::trigger() {
       .history = {},
       .window_part_count = settings_.options.window_parts,
       .current = std::make_shared<const Placement>(placement_),
+      .current_shares = shares_,
       .costs = settings_.costs,
       .trigger = forced ? std::nullopt : trigger_problem(settings_, trigger_memory_, number),
       .schedule = {.landing_rows = rows,
@@ -482,6 +512,7 @@ Result<void> Balancer::rescale(const env::Environment& environment, const RankMa
   }
   settings_ = std::move(settings);
   placement_ = std::move(snapshot->placement);
+  forget_shares();
   environment_.emplace(environment);
   recording_.reset();
   if (auto reserved = reserve(); !reserved) {

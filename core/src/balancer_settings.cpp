@@ -128,6 +128,7 @@ std::uint64_t digest_of(const Balancer::Settings& settings, const Balancer::Snap
         options.max_commit_bytes_per_step.value_or(0),
         static_cast<std::int64_t>(options.handshake),
         static_cast<std::int64_t>(options.on_failure),
+        static_cast<std::int64_t>(options.replica_choice),
         start.step,
         start.cadence,
         start.rearrangement}) {

@@ -1,5 +1,7 @@
 #include "eplb/core/layer_map.hpp"
 
+#include <algorithm>
+
 #include "eplb/core/assert.hpp"
 
 namespace eplb {
@@ -24,6 +26,50 @@ LayerMap LayerMap::from(const LayerPlacement& placement) {
     ++block[0];
   }
   return map;
+}
+
+LayerMap LayerMap::from(const LayerPlacement& placement, const LayerShares& shares) {
+  EPLB_ASSERT_OP(shares.units().size(), ==, static_cast<std::size_t>(placement.slot_count()));
+  LayerMap map = from(placement);
+  const std::size_t width = map.block_width_ - 2;
+  map.thresholds_.assign(static_cast<std::size_t>(map.expert_count_) * width, kShareUnits);
+  for (std::int32_t expert = 0; expert < map.expert_count_; ++expert) {
+    const auto slots = map.slots(LogicalExpertId{expert});
+    std::uint32_t sum = 0;
+    for (std::size_t replica = 0; replica + 1 < slots.size(); ++replica) {
+      sum += shares.units()[static_cast<std::size_t>(slots[replica])];
+      map.thresholds_[static_cast<std::size_t>(expert) * width + replica] =
+          static_cast<std::uint16_t>(sum);
+    }
+  }
+  return map;
+}
+
+std::span<const std::uint16_t> LayerMap::thresholds(LogicalExpertId expert) const {
+  if (!has_shares()) {
+    return {};
+  }
+  const auto count = static_cast<std::size_t>(std::max(replica_count(expert), 1));
+  return std::span(thresholds_).subspan(expert.index() * (block_width_ - 2), count - 1);
+}
+
+ReplicaIndex LayerMap::replica(ReplicaChoice choice, const ReplicaKey& key) const {
+  const LogicalExpertId expert{static_cast<std::int32_t>(key.expert)};
+  const auto count = static_cast<std::uint32_t>(replica_count(expert));
+  std::uint32_t replica = 0;
+  if (is_even(choice)) {
+    replica = choose_replica(choice, key, count);
+  } else if (has_shares()) {
+    const auto limits = thresholds(expert);
+    replica =
+        shared_replica(share_point(key), limits.data(), static_cast<std::uint32_t>(limits.size()));
+  } else {
+    const std::uint32_t point = share_point(key);
+    while (replica + 1 < count && even_threshold(replica, count) <= point) {
+      ++replica;
+    }
+  }
+  return ReplicaIndex{static_cast<std::int32_t>(replica)};
 }
 
 }  // namespace eplb

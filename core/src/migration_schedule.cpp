@@ -5,6 +5,7 @@
 
 #include "eplb/core/assert.hpp"
 #include "eplb/core/digest.hpp"
+#include "eplb/core/learnt_shares.hpp"
 
 namespace eplb {
 namespace {
@@ -90,6 +91,11 @@ std::uint64_t digest_of(const std::vector<LayerSchedule>& layers) {
     }
     digest.add(layer.retired_layers_needed);
     digest.add(layer.commit_bytes);
+    if (layer.shares.has_value()) {
+      for (const std::uint16_t units : layer.shares->units()) {
+        digest.add(units);
+      }
+    }
   }
   return digest.value();
 }
@@ -138,7 +144,7 @@ std::int64_t MigrationSchedule::remote_transfer_count() const {
 }
 
 MigrationSchedule schedule_migration(const Placement& before, const Placement& after,
-                                     const ScheduleOptions& options) {
+                                     const ScheduleOptions& options, const SharesChange& shares) {
   const Shape& shape = before.shape();
   EPLB_ASSERT(shape == after.shape());
   EPLB_ASSERT_OP(options.landing_rows, >=, shape.slots_per_rank());
@@ -146,7 +152,9 @@ MigrationSchedule schedule_migration(const Placement& before, const Placement& a
   MigrationSchedule schedule;
   for (std::int32_t index = 0; index < shape.layer_count; ++index) {
     const LayerId layer{index};
-    if (before.layer(layer) == after.layer(layer) && !options.every_layer) {
+    const bool new_shares =
+        !shares.after.empty() && shares.before[layer.index()] != shares.after[layer.index()];
+    if (before.layer(layer) == after.layer(layer) && !new_shares && !options.every_layer) {
       continue;
     }
     LayerSchedule entry{
@@ -167,6 +175,9 @@ MigrationSchedule schedule_migration(const Placement& before, const Placement& a
     entry.batches = batches_of(entry.migration, shape.slots_per_rank(), options);
     entry.commit_bytes = options.row_bytes[layer.index()] *
                          std::int64_t{busiest_commit_rows(entry.migration, entry.target)};
+    if (!shares.after.empty()) {
+      entry.shares = shares.after[layer.index()];
+    }
     schedule.layers.push_back(std::move(entry));
   }
   schedule.digest = digest_of(schedule.layers);
@@ -197,14 +208,21 @@ Result<std::shared_ptr<const MigrationSchedule>> plan_rearrangement(const PlanRe
   if (!placement) {
     return tl::unexpected(placement.error());
   }
-  if (!request.trigger.has_value()) {
-    return std::make_shared<const MigrationSchedule>(
-        schedule_migration(*request.current, *placement, request.schedule));
+  std::optional<TriggerVerdict> verdict;
+  if (request.trigger.has_value()) {
+    SelectedLayers selected = select_layers(problem, *placement, *request.trigger);
+    placement = std::move(selected.placement);
+    verdict = selected.verdict;
   }
-  const SelectedLayers selected = select_layers(problem, *placement, *request.trigger);
+  std::vector<LayerShares> shares;
+  SharesChange change;
+  if (request.current_shares != nullptr) {
+    shares = learn_shares(problem, *placement);
+    change = {.before = *request.current_shares, .after = shares};
+  }
   auto schedule = std::make_shared<MigrationSchedule>(
-      schedule_migration(*request.current, selected.placement, request.schedule));
-  schedule->verdict = selected.verdict;
+      schedule_migration(*request.current, *placement, request.schedule, change));
+  schedule->verdict = verdict;
   return schedule;
 }
 

@@ -76,4 +76,24 @@ RealLoadMatrix rank_loads(const Placement& placement, const RealLoadMatrix& load
   return loads;
 }
 
+RealLoadMatrix rank_loads(const Placement& placement, const RealLoadMatrix& load,
+                          std::span<const LayerShares> shares) {
+  const Shape& shape = placement.shape();
+  EPLB_ASSERT_OP(load.rows(), ==, shape.layer_count);
+  EPLB_ASSERT_OP(load.cols(), ==, shape.expert_count);
+  EPLB_ASSERT_OP(shares.size(), ==, placement.layers().size());
+  RealLoadMatrix loads = RealLoadMatrix::Zero(shape.layer_count, shape.rank_count);
+  for (std::int32_t index = 0; index < shape.layer_count; ++index) {
+    const LayerPlacement& layer = placement.layer(LayerId{index});
+    const LayerShares& of_layer = shares[static_cast<std::size_t>(index)];
+    for (std::int32_t slot = 0; slot < layer.slot_count(); ++slot) {
+      if (const LogicalExpertId expert = layer.occupant(SlotId{slot}); expert != kNoExpert) {
+        loads(index, layer.rank_of(SlotId{slot}).value) +=
+            of_layer.of(SlotId{slot}) * load(index, expert.value);
+      }
+    }
+  }
+  return loads;
+}
+
 }  // namespace eplb

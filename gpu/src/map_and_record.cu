@@ -91,11 +91,11 @@ __device__ IdPack<Id, kCount> load_unpadded(const MapArguments<Id>& arguments, s
   return pack;
 }
 
-template <typename Id, bool kCountsSlots, int kIdsPerThread>
+template <typename Id, bool kCountsSlots, bool kByShares, int kIdsPerThread>
 __global__ void map_and_record_kernel(const __grid_constant__ MapArguments<Id> arguments,
                                       bool is_aligned) {
   extern __shared__ uint4 shared_memory[];
-  const device::BlockRecorder<kCountsSlots> recorder(arguments.mapping, shared_memory);
+  const device::BlockRecorder<kCountsSlots, kByShares> recorder(arguments.mapping, shared_memory);
   const auto top_k = static_cast<std::uint32_t>(arguments.top_k);
   const std::uint32_t id_count = static_cast<std::uint32_t>(arguments.row_count) * top_k;
   const std::uint32_t first = (blockIdx.x * blockDim.x + threadIdx.x) * kIdsPerThread;
@@ -120,23 +120,28 @@ __global__ void map_and_record_kernel(const __grid_constant__ MapArguments<Id> a
 template <typename Id>
 using MapKernel = void (*)(MapArguments<Id>, bool);
 
-template <typename Id, bool kCountsSlots>
+template <typename Id, bool kCountsSlots, bool kByShares>
 MapKernel<Id> kernel_of(std::int32_t ids_per_thread) {
   switch (ids_per_thread) {
     case 1:
-      return map_and_record_kernel<Id, kCountsSlots, 1>;
+      return map_and_record_kernel<Id, kCountsSlots, kByShares, 1>;
     case 2:
-      return map_and_record_kernel<Id, kCountsSlots, 2>;
+      return map_and_record_kernel<Id, kCountsSlots, kByShares, 2>;
     case 4:
-      return map_and_record_kernel<Id, kCountsSlots, 4>;
+      return map_and_record_kernel<Id, kCountsSlots, kByShares, 4>;
     default:
       throw std::invalid_argument("a thread maps 1, 2 or 4 ids");
   }
 }
 
 template <typename Id>
-MapKernel<Id> kernel_of(bool counts_slots, std::int32_t ids_per_thread) {
-  return counts_slots ? kernel_of<Id, true>(ids_per_thread) : kernel_of<Id, false>(ids_per_thread);
+MapKernel<Id> kernel_of(bool counts_slots, bool by_shares, std::int32_t ids_per_thread) {
+  if (by_shares) {
+    return counts_slots ? kernel_of<Id, true, true>(ids_per_thread)
+                        : kernel_of<Id, false, true>(ids_per_thread);
+  }
+  return counts_slots ? kernel_of<Id, true, false>(ids_per_thread)
+                      : kernel_of<Id, false, false>(ids_per_thread);
 }
 
 void require(bool holds, const char* what) {
@@ -172,7 +177,7 @@ void add_resources(std::vector<KernelResources>& resources, std::int32_t expert_
       const std::string name = std::string("map_and_record<") + id_name +
                                (counts_slots ? ", both, " : ", logical, ") +
                                std::to_string(ids_per_thread) + ">";
-      const auto kernel = kernel_of<Id>(counts_slots, ids_per_thread);
+      const auto kernel = kernel_of<Id>(counts_slots, false, ids_per_thread);
       resources.push_back(kernel_resources(name, reinterpret_cast<const void*>(kernel), block));
     }
   }
@@ -207,7 +212,8 @@ void map_and_record(const MapArguments<Id>& arguments, const MapLaunch& launch,
       static_cast<std::int64_t>(launch.ids_per_thread) * launch.block_size;
   const std::int64_t id_count = static_cast<std::int64_t>(arguments.row_count) * arguments.top_k;
   const auto block_count = static_cast<unsigned>((id_count + ids_per_block - 1) / ids_per_block);
-  const MapKernel<Id> kernel = kernel_of<Id>(counts_slots, launch.ids_per_thread);
+  const MapKernel<Id> kernel =
+      kernel_of<Id>(counts_slots, mapping.choice == ReplicaChoice::kShares, launch.ids_per_thread);
   kernel<<<block_count, static_cast<unsigned>(launch.block_size), device::recorder_bytes(mapping),
            stream>>>(arguments, is_aligned);
   EPLB_CUDA(cudaGetLastError());

@@ -31,6 +31,19 @@ struct SlotList {
   }
 };
 
+/// Eight thresholds of an expert, of which the last replica has none: `units` are the cumulative
+/// ones of its replicas.
+__device__ uint4 threshold_octet(const std::int32_t* units, std::int32_t replica_count,
+                                 std::int32_t first) {
+  const auto entry = [&](std::int32_t replica) {
+    return replica + 1 < replica_count ? static_cast<std::uint32_t>(units[replica]) : kNoThreshold;
+  };
+  const auto pair = [&](std::int32_t replica) {
+    return entry(replica) | entry(replica + 1) << 16U;
+  };
+  return {pair(first), pair(first + 2), pair(first + 4), pair(first + 6)};
+}
+
 /// A block updates a layer. What is staged lies in host memory: a coalesced pass brings it over the
 /// link once, side by side, where lookups in place would be trips over the link one after another.
 /// Then each thread writes 16 bytes at a time, neighbours neighbouring ones.
@@ -65,6 +78,19 @@ __global__ void __launch_bounds__(kBlockSize)
     const std::int32_t expert = vector / tail_vectors;
     tails[vector] = slots_of(expert).octet(kHeadSlots + vector % tail_vectors * kHeadEntries);
   }
+  if (arguments.thresholds == nullptr) {
+    return;
+  }
+  const std::int32_t* units = slots + arguments.slot_count;
+  const std::int32_t octets = arguments.threshold_width / kHeadEntries;
+  uint4* thresholds = reinterpret_cast<uint4*>(arguments.thresholds) +
+                      static_cast<std::int64_t>(layer) * arguments.expert_count * octets;
+  for (auto octet = static_cast<std::int32_t>(threadIdx.x); octet < arguments.expert_count * octets;
+       octet += kBlockSize) {
+    const std::int32_t expert = octet / octets;
+    thresholds[octet] = threshold_octet(units + begins[expert], slots_of(expert).count,
+                                        octet % octets * kHeadEntries);
+  }
 }
 
 }  // namespace
@@ -73,8 +99,8 @@ void unpack_maps(const MapUpdateArguments& arguments, cudaStream_t stream) {
   if (arguments.updated_layer_count == 0) {
     return;
   }
-  const auto width =
-      static_cast<std::int32_t>(staged_width(arguments.expert_count, arguments.slot_count));
+  const auto width = static_cast<std::int32_t>(
+      staged_width(arguments.expert_count, arguments.slot_count, arguments.thresholds != nullptr));
   unpack_maps_kernel<<<static_cast<unsigned>(arguments.updated_layer_count), kBlockSize,
                        static_cast<std::size_t>(width) * sizeof(std::int32_t), stream>>>(arguments,
                                                                                          width);

@@ -106,14 +106,14 @@ __device__ void store_pick(const RouterArguments<Logit, Id>& arguments, std::uin
 
 /// A warp a row. As in map_and_record, the heads of all experts come to shared memory while the
 /// logits are on their way, so that mapping adds no trip to the L2 behind the choice.
-template <int kVectors, typename Logit, typename Id>
+template <int kVectors, bool kByShares, typename Logit, typename Id>
 __global__ void __launch_bounds__(kBlockSizeMax<kVectors>, kBlocksPerMultiprocessor<kVectors>)
     route_kernel(const __grid_constant__ RouterArguments<Logit, Id> arguments, bool is_aligned,
                  bool is_bias_aligned) {
   extern __shared__ uint4 shared_memory[];
   const LayerMapping& mapping = arguments.mapping;
   const bool maps = mapping.map.heads != nullptr;
-  const device::BlockRecorder<true> recorder(mapping, shared_memory);
+  const device::BlockRecorder<true, kByShares> recorder(mapping, shared_memory);
   const std::uint32_t lane = threadIdx.x % device::kWarpLanes;
   const std::uint32_t stride = gridDim.x * (blockDim.x / device::kWarpLanes);
   const auto row_end =
@@ -159,23 +159,26 @@ struct RouteVariant {
 };
 
 template <int kVectors, typename Logit, typename Id>
-constexpr RouteVariant<Logit, Id> kVariant{route_kernel<kVectors, Logit, Id>, kWarpsMax<kVectors>,
-                                           kBlocksPerMultiprocessor<kVectors>};
+RouteVariant<Logit, Id> variant(bool by_shares) {
+  return {by_shares ? route_kernel<kVectors, true, Logit, Id>
+                    : route_kernel<kVectors, false, Logit, Id>,
+          kWarpsMax<kVectors>, kBlocksPerMultiprocessor<kVectors>};
+}
 
 /// For lanes of so many fours of experts.
 template <typename Logit, typename Id>
-RouteVariant<Logit, Id> variant_of(int vectors) {
+RouteVariant<Logit, Id> variant_of(int vectors, bool by_shares) {
   switch (vectors) {
     case 1:
-      return kVariant<1, Logit, Id>;
+      return variant<1, Logit, Id>(by_shares);
     case 2:
-      return kVariant<2, Logit, Id>;
+      return variant<2, Logit, Id>(by_shares);
     case 3:
-      return kVariant<3, Logit, Id>;
+      return variant<3, Logit, Id>(by_shares);
     case 4:
-      return kVariant<4, Logit, Id>;
+      return variant<4, Logit, Id>(by_shares);
     default:
-      return kVariant<8, Logit, Id>;
+      return variant<8, Logit, Id>(by_shares);
   }
 }
 
@@ -235,7 +238,7 @@ bool are_fours_aligned(const RouterRule& rule, const Value* values) {
 
 template <typename Logit>
 void add_resources(std::vector<KernelResources>& resources, int vectors) {
-  const RouteVariant<Logit, std::int64_t> variant = variant_of<Logit, std::int64_t>(vectors);
+  const RouteVariant<Logit, std::int64_t> variant = variant_of<Logit, std::int64_t>(vectors, false);
   const int expert_count = vectors * device::kVectorExperts * static_cast<int>(device::kWarpLanes);
   LayerMapping mapping;
   mapping.map.expert_count = expert_count;
@@ -263,7 +266,8 @@ void route(const RouterArguments<Logit, Id>& arguments, cudaStream_t stream) {
     launched.mapping = LayerMapping{};
   }
   const RouterRule& rule = arguments.rule;
-  const auto variant = variant_of<Logit, Id>(vectors_per_lane(rule));
+  const auto variant = variant_of<Logit, Id>(vectors_per_lane(rule),
+                                             launched.mapping.choice == ReplicaChoice::kShares);
   const int processors = multiprocessor_count();
   const int warps = std::clamp(div_ceil(rows, processors), kWarpsMin, variant.warps_max);
   const int blocks =

@@ -104,7 +104,17 @@ enum class Routing : std::uint8_t {
   kCopied,
   kMapped,      ///< And counted by logical expert.
   kMappedBoth,  ///< And counted by logical expert and by slot.
+  kMappedByShares,
+  kMappedBothByShares,
 };
+
+template <Routing kRouting>
+constexpr bool kCountsBoth =
+    kRouting == Routing::kMappedBoth || kRouting == Routing::kMappedBothByShares;
+
+template <Routing kRouting>
+constexpr bool kIsByShares =
+    kRouting == Routing::kMappedByShares || kRouting == Routing::kMappedBothByShares;
 
 /// One pick a thread. Heads, gate, row count, id, weight and mask are all asked for before any is
 /// used.
@@ -141,9 +151,10 @@ __device__ void route_block(const StagingArguments<Id>& arguments, std::uint32_t
     if (is_recorded) {
       atomicAdd(&counts[expert], 1);
     }
-    const std::int32_t chosen =
-        expert < 0 ? -1 : device::chosen_slot(mapping, heads.of(expert), expert, row);
-    if constexpr (kRouting == Routing::kMappedBoth) {
+    const std::int32_t chosen = expert < 0 ? -1
+                                           : device::chosen_slot<kIsByShares<kRouting>>(
+                                                 mapping, heads.of(expert), expert, row);
+    if constexpr (kCountsBoth<kRouting>) {
       const bool is_counted = is_recorded && chosen < mapping.slot_count;
       device::count_in_warp(mapping.slot_counts, is_counted ? chosen : -1);
     }
@@ -196,6 +207,10 @@ StageKernel<Id> kernel_of(StagingFormat format, Routing routing) {
       return kernel_of<Id, Routing::kMapped>(format);
     case Routing::kMappedBoth:
       return kernel_of<Id, Routing::kMappedBoth>(format);
+    case Routing::kMappedByShares:
+      return kernel_of<Id, Routing::kMappedByShares>(format);
+    case Routing::kMappedBothByShares:
+      return kernel_of<Id, Routing::kMappedBothByShares>(format);
   }
   throw std::invalid_argument("stage: no such routing");
 }
@@ -204,7 +219,11 @@ Routing routing_of(const LayerMapping& mapping) {
   if (mapping.map.heads == nullptr) {
     return Routing::kCopied;
   }
-  return mapping.slot_counts != nullptr ? Routing::kMappedBoth : Routing::kMapped;
+  const bool both = mapping.slot_counts != nullptr;
+  if (mapping.choice == ReplicaChoice::kShares) {
+    return both ? Routing::kMappedBothByShares : Routing::kMappedByShares;
+  }
+  return both ? Routing::kMappedBoth : Routing::kMapped;
 }
 
 void require(bool holds, const char* what) {

@@ -1,4 +1,4 @@
-#include "policy_options.hpp"
+#include "eplb/placement/policy_options.hpp"
 
 #include <algorithm>
 #include <charconv>

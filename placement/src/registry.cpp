@@ -7,9 +7,9 @@
 
 #include "deepseek_policy.hpp"
 #include "default_policy.hpp"
+#include "eplb/placement/policy_options.hpp"
 #include "linear_policy.hpp"
 #include "newest_parts_policy.hpp"
-#include "policy_options.hpp"
 #include "robust_policy.hpp"
 #include "trtllm_policy.hpp"
 

@@ -1,44 +1,30 @@
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "eplb/core/exact_split.hpp"
+#include "eplb/core/layer_map.hpp"
 #include "eplb/placement/bounds.hpp"
 #include "layer_load.hpp"
-#include "split_network.hpp"
 
 namespace eplb::placement {
 namespace {
 
-/// The ranks that hold each expert, ascending, each once: [experts][ranks].
-std::vector<std::vector<std::int32_t>> holders_of(const LayerPlacement& placement) {
-  std::vector<std::vector<std::int32_t>> holders(
-      static_cast<std::size_t>(placement.expert_count()));
-  for (std::int32_t rank = 0; rank < placement.rank_count(); ++rank) {
-    for (const LogicalExpertId expert : placement.on_rank(RankId{rank})) {
-      if (expert != kNoExpert &&
-          (holders[expert.index()].empty() || holders[expert.index()].back() != rank)) {
-        holders[expert.index()].push_back(rank);
-      }
-    }
-  }
-  return holders;
-}
+/// A layer's load is this many bits of units, so that sums of units stay below 2^62.
+constexpr int kTotalBits = 61;
 
-/// Load of a set of experts over the number of ranks that hold any of them.
-double load_per_holder(std::span<const double> load, std::span<const std::int32_t> experts,
-                       const std::vector<std::vector<std::int32_t>>& holders,
-                       std::int32_t rank_count) {
-  std::vector<bool> held(static_cast<std::size_t>(rank_count), false);
-  double sum = 0;
-  for (const std::int32_t expert : experts) {
-    sum += load[static_cast<std::size_t>(expert)];
-    for (const std::int32_t rank : holders[static_cast<std::size_t>(expert)]) {
-      held[static_cast<std::size_t>(rank)] = true;
-    }
+/// Ranks that hold any of an expert's slots, which are ascending.
+std::int32_t holder_count(std::span<const std::int32_t> slots, std::int32_t slots_per_rank) {
+  std::int32_t count = 0;
+  std::int32_t last = -1;
+  for (const std::int32_t slot : slots) {
+    count += slot / slots_per_rank != last ? 1 : 0;
+    last = slot / slots_per_rank;
   }
-  return sum / static_cast<double>(std::ranges::count(held, true));
+  return count;
 }
 
 }  // namespace
@@ -49,25 +35,23 @@ Result<double> layer_bound_split(const RealLoadRow& load, const LayerPlacement& 
     return total;
   }
   const std::span<const double> cells = cells_of(load);
-  const auto holders = holders_of(placement);
-  double optimum = *total / placement.rank_count();
-  for (std::size_t expert = 0; expert < holders.size(); ++expert) {
-    optimum = std::max(optimum, cells[expert] / static_cast<double>(holders[expert].size()));
+  const int unit_exponent = kTotalBits - (std::ilogb(*total) + 1);
+  std::vector<std::int64_t> units(cells.size());
+  std::ranges::transform(cells, units.begin(), [&](double tokens) {
+    return std::llround(std::ldexp(tokens, unit_exponent));
+  });
+  const LayerMap map = LayerMap::from(placement);
+  std::vector<std::int64_t> dealt(static_cast<std::size_t>(placement.slot_count()));
+  ExactSplit split(
+      {.rank_count = placement.rank_count(), .slots_per_rank = placement.slots_per_rank()});
+  const auto largest = static_cast<double>(split.deal(units, map, dealt));
+  double optimum = std::max(*total / placement.rank_count(), std::ldexp(largest, -unit_exponent));
+  // What rounding must not bring it below.
+  for (std::size_t expert = 0; expert < cells.size(); ++expert) {
+    const auto slots = map.slots(LogicalExpertId{static_cast<std::int32_t>(expert)});
+    optimum = std::max(optimum, cells[expert] / holder_count(slots, placement.slots_per_rank()));
   }
-  // Dinkelbach's method: the set that is overloaded most at the ratio found so far has a larger
-  // ratio, on fewer ranks, so there are at most as many rounds as ranks; in practice a handful.
-  SplitNetwork network(cells, *total, placement);
-  for (;;) {
-    std::vector<std::int32_t> overloaded = network.most_overloaded(optimum);
-    std::ranges::sort(overloaded);
-    const double ratio = overloaded.empty()
-                             ? 0
-                             : load_per_holder(cells, overloaded, holders, placement.rank_count());
-    if (!(ratio > optimum)) {
-      return optimum;
-    }
-    optimum = ratio;
-  }
+  return optimum;
 }
 
 Result<double> bound_split(const RealLoadMatrix& load, const Placement& placement) {

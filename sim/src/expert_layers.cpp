@@ -1,5 +1,6 @@
 #include "eplb/sim/expert_layers.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -11,7 +12,28 @@ struct ExpertLayers::Layer {
   std::span<const std::int64_t> slots;  ///< Tokens of each.
 };
 
-ExpertLayers::ExpertLayers(const Options& options) : options_(options), dealer_(options.dealer) {}
+ExpertLayers::ExpertLayers(const Options& options) : options_(options), dealer_(options.dealer) {
+  if (!is_even(options.dealer.choice)) {
+    exact_.emplace(ExactSplit::Options{.rank_count = options.shape.rank_count,
+                                       .slots_per_rank = options.shape.slots_per_rank()});
+    exact_slots_.resize(static_cast<std::size_t>(options.shape.slot_count()));
+  }
+}
+
+void ExpertLayers::deal(std::span<const std::int64_t> counts, const LayerMap& map,
+                        std::int32_t group_layer, Tally& tally) {
+  const std::span<std::int64_t> slots(tally.slot_loads.row(group_layer).data(),
+                                      static_cast<std::size_t>(tally.slot_loads.cols()));
+  if (exact_.has_value()) {
+    tally.least_max_loads[static_cast<std::size_t>(group_layer)] =
+        exact_->deal(counts, map, exact_slots_);
+  }
+  if (options_.dealer.choice == ReplicaChoice::kExact) {
+    std::ranges::copy(exact_slots_, slots.begin());
+  } else {
+    dealer_.deal(counts, map, slots);
+  }
+}
 
 ExpertLayerParts ExpertLayers::slowest_rank(const Layer& layer, const Rows& rows,
                                             Tally& tally) const {
@@ -50,9 +72,9 @@ std::int64_t ExpertLayers::run(const LoadMatrix& counts, const Span& span,
     const std::int32_t index = span.first_group_layer + offset;
     const std::span<const std::int64_t> layer_counts(
         counts.row(span.first_count_row + offset).data(), static_cast<std::size_t>(counts.cols()));
-    const std::span<std::int64_t> slots(tally.slot_loads.row(index).data(),
-                                        static_cast<std::size_t>(tally.slot_loads.cols()));
-    dealer_.deal(layer_counts, maps.map(LayerId{index}), slots);
+    deal(layer_counts, maps.map(LayerId{index}), index, tally);
+    const std::span<const std::int64_t> slots(tally.slot_loads.row(index).data(),
+                                              static_cast<std::size_t>(tally.slot_loads.cols()));
     const ExpertLayerParts slowest =
         slowest_rank({.index = index, .block_rows = block_rows, .slots = slots}, rows, tally);
     tally.weights_ns += slowest.weights_ns;

@@ -27,6 +27,9 @@ void RunStatistics::start_forward(std::int64_t now_ns, const Forward& forward) {
   others_ns_ += forward.others_ns;
   balancedness_.add(forward.balancedness.value);
   min_layer_.add(forward.balancedness.min_layer);
+  if (forward.exact_split.has_value()) {
+    exact_split_.add(*forward.exact_split);
+  }
   if (!any_commit_) {
     before_.add(forward.balancedness.value);
   }
@@ -76,7 +79,8 @@ SimulationResult RunStatistics::summary() const {
   result.balancedness = {.mean = balancedness_.value().value_or(0),
                          .min_layer = min_layer_.value().value_or(0),
                          .before = before_.value(),
-                         .after = after_.value()};
+                         .after = after_.value(),
+                         .exact_split = exact_split_.value()};
   result.hold_count = hold_count_;
   result.hold_ns = hold_ns_;
   result.commit_count = commit_count_;

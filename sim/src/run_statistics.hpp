@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "eplb/core/balancedness.hpp"
@@ -18,6 +19,7 @@ class RunStatistics {
     std::int64_t others_ns = 0;
     std::int64_t balancer_ns = 0;  ///< Kernels and waits that EPLB adds.
     Balancedness balancedness;
+    std::optional<double> exact_split;  ///< Balancedness that it would reach, if anybody asks.
   };
 
   void start_forward(std::int64_t now_ns, const Forward& forward);
@@ -91,6 +93,7 @@ class RunStatistics {
   Mean min_layer_;
   Mean before_;
   Mean after_;
+  Mean exact_split_;
 };
 
 }  // namespace eplb::sim

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -136,7 +137,8 @@ class Run final : public StageObserver, private EventHandler {
                                                  .arrival_ns = wait_ns,
                                                  .others_ns = others_ns,
                                                  .balancer_ns = slowest.balancer_ns,
-                                                 .balancedness = balancedness});
+                                                 .balancedness = balancedness,
+                                                 .exact_split = exact_split_now(balancedness)});
     choose_shown(step);
     tokens_served_ += std::int64_t{scenario_.serving.requests_per_rank} * rank_count_;
     pausing_ = step + 1 == scenario_.run.steps || scaling_ != nullptr || scale_due(step + 1);
@@ -206,6 +208,19 @@ class Run final : public StageObserver, private EventHandler {
       rows += part.rows();
     }
     return balancedness(loads);
+  }
+
+  /// What the exact split would have made of the same forward.
+  [[nodiscard]] std::optional<double> exact_split_now(const Balancedness& served) const {
+    if (is_even(scenario_.eplb.replica_choice)) {
+      return std::nullopt;
+    }
+    std::int64_t least_max_load = 0;
+    for (const auto& stage : stages_) {
+      const auto& of_layers = stage->tally().least_max_loads;
+      least_max_load = std::accumulate(of_layers.begin(), of_layers.end(), least_max_load);
+    }
+    return least_max_load > 0 ? served.mean_load / static_cast<double>(least_max_load) : 0;
   }
 
   [[nodiscard]] bool rank_proceeds() override {
@@ -327,6 +342,10 @@ class Run final : public StageObserver, private EventHandler {
         of_stage.landing_bytes =
             stage->group()->rows().landing_rows(RankId{0}) * stage->widest_row_bytes();
         of_stage.maps_bytes = shape.layer_count * map_words * std::int64_t{sizeof(std::int32_t)};
+        if (scenario_.eplb.replica_choice == ReplicaChoice::kShares) {  // A threshold a replica.
+          of_stage.maps_bytes += std::int64_t{shape.layer_count} * shape.expert_count *
+                                 LayerMap::slots_width(shape) * std::int64_t{sizeof(std::uint16_t)};
+        }
       }
       // Stages are on GPUs of their own; the fullest one counts.
       if (of_stage.weights_bytes + of_stage.landing_bytes >=

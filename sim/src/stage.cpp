@@ -146,7 +146,9 @@ void Stage::make_layers() {
                    .seed = seed_of_model(scenario_.run.seed, segment.model)}});
   }
   tally_ = {.rank_loads = RankLoadMatrix::Zero(shape_.layer_count, shape_.rank_count),
-            .slot_loads = LoadMatrix::Zero(shape_.layer_count, shape_.slot_count())};
+            .slot_loads = LoadMatrix::Zero(shape_.layer_count, shape_.slot_count()),
+            .least_max_loads =
+                std::vector<std::int64_t>(static_cast<std::size_t>(shape_.layer_count), 0)};
 }
 
 Result<void> Stage::attach_balancers() {

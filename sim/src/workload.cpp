@@ -90,17 +90,21 @@ void ReplicaDealer::set_row_count(std::int64_t rows) {
 void ReplicaDealer::deal(std::span<const std::int64_t> counts, const LayerMap& map,
                          std::span<std::int64_t> tokens_per_slot) {
   std::ranges::fill(tokens_per_slot, 0);
+  const bool by_shares = options_.choice == ReplicaChoice::kShares && map.has_shares();
   for (std::size_t index = 0; index < counts.size(); ++index) {
-    const auto slots = map.slots(LogicalExpertId{static_cast<std::int32_t>(index)});
+    const LogicalExpertId expert{static_cast<std::int32_t>(index)};
+    const auto slots = map.slots(expert);
     if (slots.size() == 1) {
       tokens_per_slot[static_cast<std::size_t>(slots.front())] = counts[index];
+    } else if (by_shares) {
+      deal_by_shares(counts[index], slots, map.thresholds(expert), tokens_per_slot);
     } else {
-      deal_expert(counts[index], slots, tokens_per_slot);
+      deal_evenly(counts[index], slots, tokens_per_slot);
     }
   }
 }
 
-void ReplicaDealer::deal_expert(std::int64_t count, std::span<const std::int32_t> slots,
+void ReplicaDealer::deal_evenly(std::int64_t count, std::span<const std::int32_t> slots,
                                 std::span<std::int64_t> tokens_per_slot) {
   if (options_.noise == Noise::kNone) {
     const auto even = largest_remainder(shares_.of(static_cast<std::int32_t>(slots.size())), count);
@@ -109,7 +113,35 @@ void ReplicaDealer::deal_expert(std::int64_t count, std::span<const std::int32_t
     }
     return;
   }
-  const auto rows = rows_of(slots.size());
+  deal_rows(count, slots, rows_of(slots.size()), tokens_per_slot);
+}
+
+// Points of rows lie evenly, so a replica has its share of them but for less than a row: of all
+// rows, which then are drawn from, or of the picks themselves where there is no noise.
+void ReplicaDealer::deal_by_shares(std::int64_t count, std::span<const std::int32_t> slots,
+                                   std::span<const std::uint16_t> thresholds,
+                                   std::span<std::int64_t> tokens_per_slot) {
+  const std::int64_t total = options_.noise == Noise::kNone ? count : rows_;
+  shared_out_.clear();
+  std::int64_t before = 0;
+  for (const std::uint16_t threshold : thresholds) {
+    const std::int64_t up_to = (total * threshold + kShareUnits / 2) / kShareUnits;
+    shared_out_.push_back(up_to - before);
+    before = up_to;
+  }
+  shared_out_.push_back(total - before);
+  if (options_.noise == Noise::kNone) {
+    for (std::size_t replica = 0; replica < slots.size(); ++replica) {
+      tokens_per_slot[static_cast<std::size_t>(slots[replica])] = shared_out_[replica];
+    }
+    return;
+  }
+  deal_rows(count, slots, shared_out_, tokens_per_slot);
+}
+
+void ReplicaDealer::deal_rows(std::int64_t count, std::span<const std::int32_t> slots,
+                              std::span<const std::int64_t> rows,
+                              std::span<std::int64_t> tokens_per_slot) {
   std::int64_t population = rows_;
   std::int64_t left = count;
   for (std::size_t replica = 0; replica < slots.size(); ++replica) {

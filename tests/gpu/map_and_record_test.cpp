@@ -165,7 +165,7 @@ MapCase drawn_case(const PickOptions& pick, const LayerMap& map, std::int32_t sl
   map_case.logical_ids = draw_picks(pick, draw);
   map_case.top_k = pick.top_k;
   map_case.map = &map;
-  map_case.choice = draw.chance(0.5) ? ReplicaChoice::kHash : ReplicaChoice::kSalted;
+  map_case.choice = draw_choice(draw);
   map_case.rank = static_cast<std::uint32_t>(draw.below(1024));
   map_case.layer = static_cast<std::uint32_t>(draw.below(128));
   map_case.is_recording = draw.chance(0.75);
@@ -198,7 +198,7 @@ void compare_variants(Checks& checks, const Arena& arena, const PickOptions& pic
                       Draw& draw) {
   const Shape shape = shape_of(sizes.expert_count, sizes.slot_count);
   const LayerMap map = draw_map(shape, draw);
-  DeviceMaps device_maps({.shape = shape}, arena.stream.get());
+  DeviceMaps device_maps({.shape = shape, .with_shares = true}, arena.stream.get());
   const LayerMapUpdate update{.layer = LayerId{0}, .map = &map};
   device_maps.update({&update, 1});
   for (const std::int32_t ids_per_thread : {1, 2, 4}) {

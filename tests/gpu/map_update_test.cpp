@@ -50,6 +50,32 @@ std::vector<MapEntry> actual_entries(const LayerMapView& view, cudaStream_t stre
   return entries;
 }
 
+/// The thresholds likewise: cumulative units, all bits set past the last.
+std::vector<MapEntry> expected_thresholds(const std::optional<LayerMap>& map,
+                                          const LayerMapView& view) {
+  const auto width = static_cast<std::size_t>(view.threshold_width);
+  std::vector<MapEntry> entries(static_cast<std::size_t>(view.expert_count) * width,
+                                map ? 0xFFFF : 0);
+  for (std::int32_t expert = 0; map && expert < view.expert_count; ++expert) {
+    const auto count = static_cast<std::uint32_t>(map->replica_count(LogicalExpertId{expert}));
+    const auto shares = map->thresholds(LogicalExpertId{expert});
+    for (std::uint32_t replica = 0; replica + 1 < count; ++replica) {
+      entries[static_cast<std::size_t>(expert) * width + replica] = static_cast<MapEntry>(
+          map->has_shares() ? shares[replica] : even_threshold(replica, count));
+    }
+  }
+  return entries;
+}
+
+std::vector<MapEntry> actual_thresholds(const LayerMapView& view, cudaStream_t stream) {
+  std::vector<MapEntry> entries(static_cast<std::size_t>(view.expert_count) *
+                                static_cast<std::size_t>(view.threshold_width));
+  EPLB_CUDA(cudaMemcpyAsync(entries.data(), view.thresholds, entries.size() * sizeof(MapEntry),
+                            cudaMemcpyDeviceToHost, stream));
+  EPLB_CUDA(cudaStreamSynchronize(stream));
+  return entries;
+}
+
 std::int32_t most_replicas(const LayerMap& map) {
   std::int32_t most = 0;
   for (std::int32_t expert = 0; expert < map.expert_count(); ++expert) {
@@ -58,14 +84,17 @@ std::int32_t most_replicas(const LayerMap& map) {
   return most;
 }
 
-void compare_updates(Checks& checks, const Shape& layer_shape, Draw& draw) {
+void compare_updates(Checks& checks, const Shape& layer_shape, bool with_shares, Draw& draw) {
   constexpr std::int32_t kLayers = 11;
   constexpr std::int32_t kUpdatedMax = 8;
   constexpr int kUpdates = 30;
   const Stream stream;
   Shape shape = layer_shape;
   shape.layer_count = kLayers;
-  DeviceMaps maps({.shape = shape, .replica_count_max = 0, .updated_layer_count_max = kUpdatedMax},
+  DeviceMaps maps({.shape = shape,
+                   .replica_count_max = 0,
+                   .updated_layer_count_max = kUpdatedMax,
+                   .with_shares = with_shares},
                   stream.get());
   std::vector<std::optional<LayerMap>> held(kLayers);
   for (int round = 0; round < kUpdates; ++round) {
@@ -87,6 +116,13 @@ void compare_updates(Checks& checks, const Shape& layer_shape, Draw& draw) {
           actual_entries(view, stream.get()),
           expected_entries(held[static_cast<std::size_t>(layer)], view),
           "layer " + std::to_string(layer) + " after update " + std::to_string(round));
+      if (with_shares) {
+        checks.expect_equal<MapEntry>(
+            actual_thresholds(view, stream.get()),
+            expected_thresholds(held[static_cast<std::size_t>(layer)], view),
+            "thresholds of layer " + std::to_string(layer) + " after update " +
+                std::to_string(round));
+      }
     }
   }
 }
@@ -114,7 +150,8 @@ void test_map_update(Checks& checks, const Setting& setting) {
   Draw draw(setting.seed);
   for (const auto& [expert_count, slot_count] :
        {std::array{64, 64}, std::array{256, 288}, std::array{384, 400}, std::array{896, 960}}) {
-    compare_updates(checks, shape_of(expert_count, slot_count), draw);
+    compare_updates(checks, shape_of(expert_count, slot_count), false, draw);
+    compare_updates(checks, shape_of(expert_count, slot_count), true, draw);
   }
   refuse_too_many_replicas(checks, draw);
 }

@@ -1,6 +1,7 @@
 // Goal: a kernel picks the replicas that the host picks, bit for bit, and both pick the published
-// ones. Method: the host and the device evaluate choose_replica for the same keys, a few million
-// drawn ones and all corners; the device's answers for 16 replicas are held to the published row.
+// ones. Method: the host and the device evaluate choose_replica, and the point that shares are
+// compared with, for the same keys, a few million drawn ones and all corners; the device's answers
+// for 16 replicas are held to the published row.
 //
 // Ends with 0 (equal), 1 (different, or the device failed) or 77 (no device: skipped). Needs
 // nothing but CUDA and one header of core, so that a bare GPU machine can build it.
@@ -29,17 +30,19 @@ struct Case {
 struct Choices {
   std::uint32_t hashed;
   std::uint32_t salted;
+  std::uint32_t point;
 };
 
-EPLB_HOST_DEVICE Choices choose_both(const Case& one) {
+EPLB_HOST_DEVICE Choices choose_all(const Case& one) {
   return {.hashed = choose_replica(ReplicaChoice::kHash, one.key, one.replica_count),
-          .salted = choose_replica(ReplicaChoice::kSalted, one.key, one.replica_count)};
+          .salted = choose_replica(ReplicaChoice::kSalted, one.key, one.replica_count),
+          .point = share_point(one.key)};
 }
 
 __global__ void choose_on_device(const Case* cases, Choices* choices, std::uint32_t case_count) {
   const std::uint32_t index = blockIdx.x * blockDim.x + threadIdx.x;
   if (index < case_count) {
-    choices[index] = choose_both(cases[index]);
+    choices[index] = choose_all(cases[index]);
   }
 }
 
@@ -140,16 +143,18 @@ std::uint32_t count_differences(const std::vector<Case>& cases,
                                 const std::vector<Choices>& choices) {
   std::uint32_t differences = 0;
   for (std::size_t index = 0; index < cases.size(); ++index) {
-    const Choices host = choose_both(cases[index]);
+    const Choices host = choose_all(cases[index]);
     const Choices device = choices[index];
-    if (host.hashed != device.hashed || host.salted != device.salted) {
+    if (host.hashed != device.hashed || host.salted != device.salted ||
+        host.point != device.point) {
       const ReplicaKey& key = cases[index].key;
       if (differences++ == 0) {
         std::fprintf(stderr,
-                     "row %u rank %u layer %u expert %u of %u replicas: the host picks %u (hash) "
-                     "and %u (salted), the device %u and %u\n",
+                     "row %u rank %u layer %u expert %u of %u replicas: the host picks %u (hash), "
+                     "%u (salted) and point %u, the device %u, %u and %u\n",
                      key.row, key.rank, key.layer, key.expert, cases[index].replica_count,
-                     host.hashed, host.salted, device.hashed, device.salted);
+                     host.hashed, host.salted, host.point, device.hashed, device.salted,
+                     device.point);
       }
     }
   }

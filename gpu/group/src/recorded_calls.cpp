@@ -40,6 +40,13 @@ std::uint64_t digest_of(const PlanRequest& request) {
       digest.add(expert.value);
     }
   }
+  if (request.current_shares != nullptr) {
+    for (const LayerShares& layer : *request.current_shares) {
+      for (const std::uint16_t units : layer.units()) {
+        digest.add(units);
+      }
+    }
+  }
   return digest.value();
 }
 

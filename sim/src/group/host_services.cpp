@@ -90,10 +90,12 @@ void SimLoadRecorder::on_event(const Event& /*event*/) {
 }
 
 SimPlanDesk::Answer SimPlanDesk::answer(const PlanRequest& request) {
-  const bool same = request_.has_value() && request_->rearrangement == request.rearrangement &&
-                    std::ranges::equal(request_->history, request.history,
-                                       [](const auto& a, const auto& b) { return *a == *b; }) &&
-                    *request_->current == *request.current && request_->trigger == request.trigger;
+  const bool same =
+      request_.has_value() && request_->rearrangement == request.rearrangement &&
+      std::ranges::equal(request_->history, request.history,
+                         [](const auto& a, const auto& b) { return *a == *b; }) &&
+      *request_->current == *request.current && request_->trigger == request.trigger &&
+      (request.current_shares == nullptr || *request_->current_shares == *request.current_shares);
   if (!same) {
     request_ = request;
     answer_ = plan_rearrangement(request, policy_);

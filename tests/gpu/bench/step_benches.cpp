@@ -53,7 +53,7 @@ void bench_map_update(Report& report) {
     const Stream stream;
     Shape shape = test::shape_of(256, 288);
     shape.layer_count = 58;
-    const auto width = static_cast<std::int32_t>(staged_width(256, 288));
+    const auto width = static_cast<std::int32_t>(staged_width(256, 288, false));
     const std::int32_t tail_width =
         tail_width_for(replica_count_max == 0 ? LayerMap::slots_width(shape) : replica_count_max);
     // The placement that a loader fills: the same bytes as any other with as many slots.

@@ -27,7 +27,7 @@ __global__ void global_atomics_kernel(const __grid_constant__ MapArguments<Id> a
   }
   const std::uint32_t row = pick / top_k;
   const device::HeldHead head{mapping.map.heads + expert * kHeadEntries};
-  const std::int32_t slot = device::chosen_slot(mapping, head, expert, row);
+  const std::int32_t slot = device::chosen_slot<false>(mapping, head, expert, row);
   arguments.slot_ids[pick] = slot;
   if (row < device::recorded_row_count(mapping)) {
     atomicAdd(&mapping.logical_counts[expert], 1);

@@ -20,9 +20,7 @@ MapOutcome map_and_record_reference(const MapCase& map_case) {
                          .rank = map_case.rank,
                          .layer = map_case.layer,
                          .expert = static_cast<std::uint32_t>(id)};
-    const std::uint32_t replica =
-        choose_replica(map_case.choice, key, static_cast<std::uint32_t>(map.replica_count(expert)));
-    const SlotId slot = map.slot(expert, ReplicaIndex{static_cast<std::int32_t>(replica)});
+    const SlotId slot = map.slot(expert, map.replica(map_case.choice, key));
     outcome.slot_ids[pick] = slot.value;
     const bool is_real = !map_case.unpadded_row_count ||
                          static_cast<std::int64_t>(row) < *map_case.unpadded_row_count;

@@ -31,7 +31,7 @@ struct MappedLayer {
       : sizes(layer_sizes),
         shape(shape_of(sizes.expert_count, sizes.slot_count)),
         map(draw_map(shape, draw)),
-        device_maps({.shape = shape}, stream) {
+        device_maps({.shape = shape, .with_shares = true}, stream) {
     const LayerMapUpdate update{.layer = LayerId{0}, .map = &map};
     device_maps.update({&update, 1});
   }

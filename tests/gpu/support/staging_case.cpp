@@ -54,7 +54,7 @@ RoutingCase drawn_routing(const PickOptions& pick, const LayerMap& map, std::int
   map_case.logical_ids = draw_picks(pick, draw);
   map_case.top_k = pick.top_k;
   map_case.map = &map;
-  map_case.choice = draw.chance(0.5) ? ReplicaChoice::kHash : ReplicaChoice::kSalted;
+  map_case.choice = draw_choice(draw);
   map_case.rank = static_cast<std::uint32_t>(draw.below(1024));
   map_case.layer = static_cast<std::uint32_t>(draw.below(128));
   map_case.is_recording = draw.chance(0.75);

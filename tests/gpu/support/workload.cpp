@@ -116,7 +116,19 @@ LayerMap draw_map(const Shape& shape, Draw& draw) {
   std::vector<LogicalExpertId> occupants(experts.size());
   std::ranges::transform(experts, occupants.begin(),
                          [](std::int32_t expert) { return LogicalExpertId{expert}; });
-  return LayerMap::from(LayerPlacement::create(shape, std::move(occupants)).value());
+  const LayerPlacement placement = LayerPlacement::create(shape, std::move(occupants)).value();
+  if (draw.chance(0.5)) {
+    return LayerMap::from(placement);
+  }
+  std::vector<double> weights(size_of(shape.slot_count()));
+  std::ranges::generate(weights, [&] { return draw.chance(0.2) ? 0.0 : draw.fraction(); });
+  return LayerMap::from(placement, LayerShares::nearest(placement, weights));
+}
+
+ReplicaChoice draw_choice(Draw& draw) {
+  constexpr std::array kChoices{ReplicaChoice::kHash, ReplicaChoice::kSalted,
+                                ReplicaChoice::kShares};
+  return kChoices[static_cast<std::size_t>(draw.below(kChoices.size()))];
 }
 
 }  // namespace eplb::gpu::test

@@ -41,7 +41,11 @@ void spoil_picks(std::vector<std::int64_t>& picks, std::int32_t expert_count, bo
 /// The shape of one layer of `slots` over eight ranks.
 [[nodiscard]] Shape shape_of(std::int32_t expert_count, std::int32_t slot_count);
 
-/// A valid map whose redundant slots go to few experts, so that some have many replicas.
+/// A valid map whose redundant slots go to few experts, so that some have many replicas; every
+/// other one with shares, some of them zero.
 [[nodiscard]] LayerMap draw_map(const Shape& shape, Draw& draw);
+
+/// One that a kernel knows.
+[[nodiscard]] ReplicaChoice draw_choice(Draw& draw);
 
 }  // namespace eplb::gpu::test

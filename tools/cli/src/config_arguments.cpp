@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "eplb/cli/option_values.hpp"
-#include "eplb/placement/registry.hpp"
+#include "policies.hpp"
 
 namespace eplb::cli {
 namespace {
@@ -40,11 +40,9 @@ config::LoadOptions load_options(const OptionValues& values) {
   for (const std::string& override_text : values.texts("set")) {
     options.overrides.push_back(override_text);
   }
-  for (const std::string_view policy : placement::policy_names()) {
-    options.policy_names.emplace_back(policy);
-  }
+  options.policy_names = known_policies().names();
   options.policy_problem = [](const std::string& policy) {
-    const auto made = placement::make_policy(policy);
+    const auto made = known_policies().make(policy);
     return made ? std::string() : made.error().message;
   };
   return options;

@@ -18,13 +18,13 @@
 #include "eplb/group/local_launch.hpp"
 #include "eplb/group/membership.hpp"
 #include "eplb/group/process_place.hpp"
-#include "eplb/placement/registry.hpp"
 #include "eplb/sim/machine.hpp"
 #include "eplb/sim/program/program_run.hpp"
 #include "gpu_program.hpp"
 #include "gpu_program_report.hpp"
 #include "gpu_run_report.hpp"
 #include "gpu_scenario.hpp"
+#include "policies.hpp"
 #include "run_progress.hpp"
 
 namespace eplb::cli {
@@ -147,7 +147,7 @@ ExitCode launch(const Processes& processes, std::span<const std::string> argumen
 Result<gpu::ServeResult> serve(const sim::Scenario& scenario, const gpu::ServeOptions& options,
                                const Topology& topology, group::Membership& membership,
                                std::int32_t process, int device, RunProgress& progress) {
-  auto policy = placement::make_policy(scenario.eplb.policy);
+  auto policy = known_policies().make(scenario.eplb.policy);
   if (!policy) {
     return tl::unexpected(policy.error());
   }

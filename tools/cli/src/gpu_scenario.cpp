@@ -72,6 +72,11 @@ Result<void> check_runs(const sim::Scenario& scenario) {
   if (!scenario.drafts.empty()) {
     return refuse("model: the GPU backend runs no speculating models beside the main one");
   }
+  if (scenario.eplb.replica_choice == ReplicaChoice::kExact) {
+    return refuse(
+        "eplb.replica_choice: exact needs the counts of all ranks before each dispatch, "
+        "which the GPU backend does not have");
+  }
   if (scenario.serving.prefill_tokens_mean > 0) {
     return refuse("serving.prefill: the GPU backend runs decode steps alone");
   }

@@ -16,10 +16,10 @@
 #include "eplb/core/topology.hpp"
 #include "eplb/formats/loads.hpp"
 #include "eplb/formats/placements.hpp"
-#include "eplb/placement/registry.hpp"
 #include "group_options.hpp"
 #include "plan_evaluation.hpp"
 #include "plan_report.hpp"
+#include "policies.hpp"
 
 namespace eplb::cli {
 namespace {
@@ -37,7 +37,7 @@ struct PlanOptions {
 
 std::string policy_list() {
   std::string list;
-  for (const std::string_view name : placement::policy_names()) {
+  for (const std::string& name : known_policies().names()) {
     list += list.empty() ? "" : ", ";
     list += name;
   }
@@ -235,7 +235,7 @@ ExitCode run_plan(std::span<const std::string> arguments, const Streams& streams
     return values.error();
   }
   const PlanOptions options = read_options(*values);
-  const auto policy = placement::make_policy(options.policy);
+  const auto policy = known_policies().make(options.policy);
   if (!policy) {
     values->note_problem(fmt::format("--policy: {}", policy.error().message));
   }

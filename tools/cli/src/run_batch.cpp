@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "eplb/placement/registry.hpp"
+#include "policies.hpp"
 
 namespace eplb::cli {
 namespace {
@@ -83,7 +83,7 @@ class Dealer {
 
 Result<sim::SimulationResult> simulate_run(const sim::Scenario& scenario,
                                            const sim::Progress& progress) {
-  const auto policy = placement::make_policy(scenario.eplb.policy);
+  const auto policy = known_policies().make(scenario.eplb.policy);
   auto result = policy.has_value() ? sim::simulate(scenario, **policy, progress)
                                    : tl::unexpected(policy.error());
   if (!result) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "eplb/core/balancedness.hpp"
+#include "eplb/core/learnt_shares.hpp"
 #include "eplb/core/placement.hpp"
 #include "eplb/core/rank_load.hpp"
 #include "eplb/placement/bounds.hpp"
@@ -35,7 +36,8 @@ class ScoreSums {
                                           .rank_count = 1})) {}
 
   /// The window served under a placement; one without load says nothing of it.
-  Result<void> add_window(const Placement& placement, const RealLoadMatrix& load) {
+  Result<void> add_window(const Placement& placement, const std::vector<LayerShares>& shares,
+                          const RealLoadMatrix& load) {
     if (load.sum() == 0) {
       return {};
     }
@@ -44,6 +46,13 @@ class ScoreSums {
     if (!regret) {
       return tl::unexpected(regret.error());
     }
+    const auto bound_split = placement::bound_split(load, placement);
+    if (!bound_split) {
+      return tl::unexpected(bound_split.error());
+    }
+    const auto layers = static_cast<double>(load.rows());
+    sums_.balancedness_shares += balancedness(rank_loads(placement, load, shares)).value;
+    sums_.balancedness_exact += load.sum() / task_.shape.rank_count / (*bound_split * layers);
     const double even = balancedness(even_loads).value;
     const double hashed = balancedness(rank_loads(placement, load, hashed_)).value;
     sums_.worst = served_ == 0 ? even : std::min(sums_.worst, even);
@@ -72,6 +81,8 @@ class ScoreSums {
     const auto plans = static_cast<double>(plans_);
     score.balancedness /= served;
     score.balancedness_hashed /= served;
+    score.balancedness_shares /= served;
+    score.balancedness_exact /= served;
     score.regret /= served;
     score.moved /= plans - 1;
     score.duplicates /= plans;
@@ -111,7 +122,8 @@ Result<Score> score_policy(const ScoreTask& task, const PlacementPolicy& policy,
     }
     sums.add_plan(current, next, plan_ms);
     current = std::move(next);
-    if (auto added = sums.add_window(current, task.windows[newest + 1]); !added) {
+    const std::vector<LayerShares> shares = learn_shares(problem, current);
+    if (auto added = sums.add_window(current, shares, task.windows[newest + 1]); !added) {
       return tl::unexpected(std::move(added).error());
     }
     on_plan(newest + 2 - kPlannedWindows);
@@ -163,6 +175,8 @@ Score mean_score(std::span<const Score> scores) {
     mean.worst = std::min(mean.worst, score.worst);
     mean.balancedness_hashed += score.balancedness_hashed / count;
     mean.worst_hashed = std::min(mean.worst_hashed, score.worst_hashed);
+    mean.balancedness_shares += score.balancedness_shares / count;
+    mean.balancedness_exact += score.balancedness_exact / count;
     mean.regret += score.regret / count;
     mean.moved += score.moved / count;
     mean.duplicates += score.duplicates / count;

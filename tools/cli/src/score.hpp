@@ -25,6 +25,8 @@ struct Score {
   double worst = 0;                ///< Of the worst window served, even split.
   double balancedness_hashed = 0;  ///< As the published replica choice splits, mean.
   double worst_hashed = 0;
+  double balancedness_shares = 0;  ///< By shares learnt from what the policy was shown, mean.
+  double balancedness_exact = 0;   ///< By the exact split of the window served, mean.
   double regret = 0;      ///< Largest rank load / bound of the window served, mean over layers.
   double moved = 0;       ///< Rows moved a plan as a share of all slots, but for the first plan.
   double duplicates = 0;  ///< Slots a layer that hold an expert which their rank already has.

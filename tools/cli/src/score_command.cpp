@@ -19,8 +19,8 @@
 #include "eplb/cli/progress.hpp"
 #include "eplb/core/topology.hpp"
 #include "eplb/formats/loads.hpp"
-#include "eplb/placement/registry.hpp"
 #include "group_options.hpp"
+#include "policies.hpp"
 #include "score.hpp"
 #include "score_report.hpp"
 
@@ -227,7 +227,7 @@ ExitCode run_score(std::span<const std::string> arguments, const Streams& stream
   Policies policies;
   if (values->has("policy")) {
     for (const std::string& spec : options.policies) {
-      auto policy = placement::make_policy(spec);
+      auto policy = known_policies().make(spec);
       if (policy) {
         policies.push_back(*std::move(policy));
       } else {

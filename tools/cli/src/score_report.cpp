@@ -25,6 +25,8 @@ Json json_of(const std::string& policy, const Score& score) {
   json["plan_ms"] = score.plan_ms;
   json["balancedness_hashed"] = score.balancedness_hashed;
   json["worst_hashed"] = score.worst_hashed;
+  json["balancedness_shares"] = score.balancedness_shares;
+  json["balancedness_exact"] = score.balancedness_exact;
   return json;
 }
 
@@ -71,14 +73,17 @@ void print_table(const std::vector<std::string>& policies, const std::vector<Sco
                  const Ceiling& ceiling, std::ostream& out) {
   using Align = Table::Align;
   Table table({Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight,
-               Align::kRight, Align::kRight, Align::kRight, Align::kRight});
-  table.add({"policy", "balanced", "worst", "hashed", "worst", "regret", "moved", "duplicates",
-             "plan ms"});
+               Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kRight,
+               Align::kRight});
+  table.add({"policy", "balanced", "worst", "hashed", "worst", "shares", "exact", "regret", "moved",
+             "duplicates", "plan ms"});
   for (std::size_t index = 0; index < policies.size(); ++index) {
     const Score& score = scores[index];
     table.add({policies[index], fmt::format("{:.4f}", score.balancedness),
                fmt::format("{:.4f}", score.worst), fmt::format("{:.4f}", score.balancedness_hashed),
-               fmt::format("{:.4f}", score.worst_hashed), fmt::format("{:.4f}", score.regret),
+               fmt::format("{:.4f}", score.worst_hashed),
+               fmt::format("{:.4f}", score.balancedness_shares),
+               fmt::format("{:.4f}", score.balancedness_exact), fmt::format("{:.4f}", score.regret),
                fmt::format("{:.1f} %", 100 * score.moved), fmt::format("{:.2f}", score.duplicates),
                fmt::format("{:.2f}", score.plan_ms)});
   }
@@ -120,7 +125,9 @@ void print_scores(const ScoreReport& report, std::ostream& out) {
     out << '\n';
   }
   out << "balanced: mean / largest rank load of the window after the plan, even split over "
-         "replicas; hashed: as the published hash splits.\n"
+         "replicas; hashed: as the published hash splits;\n"
+         "shares: as shares learnt from the newest window before the plan split; exact: the best "
+         "split of the window served.\n"
          "regret: largest rank load / bound. moved: share of all slots a plan, the first plan left "
          "out. duplicates: a layer.\n";
 }

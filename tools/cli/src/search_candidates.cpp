@@ -11,6 +11,7 @@
 #include "eplb/core/digest.hpp"
 #include "eplb/placement/registry.hpp"
 #include "eplb/placement/search/space.hpp"
+#include "policies.hpp"
 #include "yaml_to_json.hpp"
 
 namespace eplb::cli {
@@ -37,7 +38,8 @@ std::string with_option(const std::string& policy, const Setting& option) {
 /// Whether the policy has the axis' option at all: it takes one of its values.
 bool has_option(const std::string& policy, const placement::SearchAxis& axis) {
   return std::ranges::any_of(axis.values, [&](const std::string& value) {
-    return placement::make_policy(with_option(policy, {.key = axis.key, .value = value}))
+    return known_policies()
+        .make(with_option(policy, {.key = axis.key, .value = value}))
         .has_value();
   });
 }

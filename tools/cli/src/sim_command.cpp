@@ -13,8 +13,8 @@
 
 #include "compare_command.hpp"
 #include "config_arguments.hpp"
-#include "eplb/placement/registry.hpp"
 #include "eplb/sim/serving_hazards.hpp"
+#include "policies.hpp"
 #include "program_report.hpp"
 #include "run_progress.hpp"
 #include "sim_report.hpp"
@@ -49,7 +49,7 @@ CommandSyntax syntax() {
 Result<SimReport> simulate_all(const config::ResolvedConfig& config, const std::string& file,
                                sim::Timeline* timeline, const Streams& streams) {
   const sim::Scenario& scenario = config.scenario;
-  auto policy = placement::make_policy(scenario.eplb.policy);
+  auto policy = known_policies().make(scenario.eplb.policy);
   if (!policy) {
     return tl::unexpected(policy.error());
   }

@@ -131,6 +131,11 @@ void print_comparison(const SimReport& report, std::ostream& out) {
   table.number("  of the worst layer", with.balancedness.min_layer, without.balancedness.min_layer,
                4);
   table.print(out);
+  if (with.balancedness.exact_split.has_value()) {
+    out << fmt::format(
+        "the exact split of each forward over the same replicas: balancedness {:.4f}\n",
+        *with.balancedness.exact_split);
+  }
 }
 
 void print_rearrangements(const SimReport& report, std::ostream& out) {
@@ -195,6 +200,9 @@ Json sim_json(const SimReport& report) {
                           {"min_layer", result.balancedness.min_layer},
                           {"before", optional_number(result.balancedness.before)},
                           {"after", optional_number(result.balancedness.after)}};
+  if (result.balancedness.exact_split.has_value()) {
+    json["balancedness"]["exact_split"] = *result.balancedness.exact_split;
+  }
   json["holds"] = {{"count", result.hold_count},
                    {"ms", static_cast<double>(result.hold_ns) * kMsPerNs}};
   json["commits"] = {{"count", result.commit_count},

@@ -22,6 +22,8 @@ constexpr std::array kWeightFormats = std::to_array<EnumName<WeightFormat>>({
 constexpr std::array kReplicaChoices = std::to_array<EnumName<ReplicaChoice>>({
     {ReplicaChoice::kHash, "hash"},
     {ReplicaChoice::kSalted, "salted"},
+    {ReplicaChoice::kShares, "shares"},
+    {ReplicaChoice::kExact, "exact"},
 });
 
 constexpr std::array kKernelKinds = std::to_array<EnumName<sim::KernelKind>>({

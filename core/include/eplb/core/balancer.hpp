@@ -11,6 +11,7 @@
 #include "eplb/core/env/environment.hpp"
 #include "eplb/core/failure.hpp"
 #include "eplb/core/ids.hpp"
+#include "eplb/core/layer_shares.hpp"
 #include "eplb/core/load.hpp"
 #include "eplb/core/load_window.hpp"
 #include "eplb/core/options.hpp"
@@ -203,6 +204,7 @@ class Balancer {
   void refresh_recording();
   [[nodiscard]] bool agree();
   void commit(std::int32_t layer_count);
+  void forget_shares();
   void publish_all();
   void publish(LayerId layer);
   void fill_at_next_step();
@@ -215,6 +217,7 @@ class Balancer {
   std::optional<env::Environment> environment_;
   std::optional<LoadWindow> window_;  ///< None where this rank counts nothing.
   Placement placement_;
+  std::shared_ptr<const std::vector<LayerShares>> shares_;  ///< One a layer; null: none known.
   std::vector<env::PlacementEpoch> epochs_;
   Cadence cadence_;
   std::unique_ptr<MigrationMachine> machine_;

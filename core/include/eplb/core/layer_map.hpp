@@ -5,13 +5,16 @@
 #include <vector>
 
 #include "eplb/core/ids.hpp"
+#include "eplb/core/layer_shares.hpp"
 #include "eplb/core/placement.hpp"
+#include "eplb/core/replica_choice.hpp"
 
 namespace eplb {
 
 /// Logical expert -> its slots: the derived form that a forward looks up. Count and slots of an
 /// expert stand together in one block, so that a reader never sees a new count with old slots:
 ///   block(e) = [replica_count, slot_0, ..., slot_R], slots ascending, unused entries -1.
+/// Beside them, where the replica choice knows shares, what it compares a row's point with.
 class LayerMap {
  public:
   /// Widest list that an online policy can need: R + 1, since the other experts keep a slot each.
@@ -21,6 +24,9 @@ class LayerMap {
 
   /// The map of `placement`. No valid placement needs more than slots_width.
   [[nodiscard]] static LayerMap from(const LayerPlacement& placement);
+
+  /// The same with the shares of the placement's slots.
+  [[nodiscard]] static LayerMap from(const LayerPlacement& placement, const LayerShares& shares);
 
   [[nodiscard]] std::int32_t expert_count() const { return expert_count_; }
 
@@ -37,6 +43,15 @@ class LayerMap {
     return SlotId{block(expert)[replica.index() + 1]};
   }
 
+  [[nodiscard]] bool has_shares() const { return !thresholds_.empty(); }
+
+  /// Cumulative share units of the expert's replicas, of all but the last; empty without shares.
+  [[nodiscard]] std::span<const std::uint16_t> thresholds(LogicalExpertId expert) const;
+
+  /// The replica that a row picks: the one rule for all choices and worlds. Without shares the
+  /// choices that want them pick as if all replicas had the same.
+  [[nodiscard]] ReplicaIndex replica(ReplicaChoice choice, const ReplicaKey& key) const;
+
   [[nodiscard]] std::span<const std::int32_t> block(LogicalExpertId expert) const {
     return std::span(blocks_).subspan(expert.index() * block_width_, block_width_);
   }
@@ -50,6 +65,7 @@ class LayerMap {
   LayerMap() = default;
 
   std::vector<std::int32_t> blocks_;
+  std::vector<std::uint16_t> thresholds_;  ///< [experts, R]; empty without shares.
   std::size_t block_width_ = 0;
   std::int32_t expert_count_ = 0;
 };

@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "eplb/core/layer_migration.hpp"
+#include "eplb/core/layer_shares.hpp"
 #include "eplb/core/load.hpp"
 #include "eplb/core/policy.hpp"
 #include "eplb/core/row_address.hpp"
@@ -26,6 +28,8 @@ struct LayerSchedule {
   /// free.
   std::int32_t retired_layers_needed = 0;
   std::int64_t commit_bytes = 0;  ///< What the busiest rank copies at the commit.
+  /// Of the target's slots; none where the replica choice knows no shares.
+  std::optional<LayerShares> shares = std::nullopt;
 };
 
 /// What a machine executes: which rows go where, through which landing rows, in which order. A pure
@@ -52,10 +56,18 @@ struct ScheduleOptions {
   std::int32_t first_landing_row = 0;   ///< Where dealing starts (FaultPoint::kRotatedRows).
 };
 
+/// Shares of all layers, that serve now and that are to; both empty where the choice knows none.
+struct SharesChange {
+  std::span<const LayerShares> before;
+  std::span<const LayerShares> after;
+};
+
 /// Landing rows are dealt as from a ring: changed layers in order, in each the rank's arriving and
-/// then its own moving experts. A layer waits until those whose rows it takes have retired.
+/// then its own moving experts. A layer waits until those whose rows it takes have retired. A layer
+/// of which only the shares change moves nothing, but commits with the others.
 [[nodiscard]] MigrationSchedule schedule_migration(const Placement& before, const Placement& after,
-                                                   const ScheduleOptions& options);
+                                                   const ScheduleOptions& options,
+                                                   const SharesChange& shares = {});
 
 /// All that a plan depends on; owns it, so that it may be given up while it is worked on.
 struct PlanRequest {
@@ -67,13 +79,16 @@ struct PlanRequest {
   LoadHistory history;  ///< As PolicyProblem has it.
   std::int32_t window_part_count = 1;
   std::shared_ptr<const Placement> current;
+  /// What serves now, one a layer, if the plan is to bring new ones; null: the choice knows none.
+  std::shared_ptr<const std::vector<LayerShares>> current_shares = nullptr;
   PolicyCosts costs;
   std::optional<TriggerProblem> trigger = {};  ///< None: whatever the policy wants.
   ScheduleOptions schedule;
 };
 
-/// Asks the policy, keeps what is worth its migration, and schedules the way there. The policy's
-/// own error if it refuses.
+/// Asks the policy, keeps what is worth its migration, learns shares for the placement that this
+/// leaves from the same load where they are wanted, and schedules the way there. The policy's own
+/// error if it refuses.
 [[nodiscard]] Result<std::shared_ptr<const MigrationSchedule>> plan_rearrangement(
     const PlanRequest& request, const PlacementPolicy& policy);
 

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "eplb/core/layer_shares.hpp"
 #include "eplb/core/load.hpp"
 #include "eplb/core/placement.hpp"
 #include "eplb/core/replica_choice.hpp"
@@ -42,5 +43,9 @@ class ReplicaShares {
 /// `shares` over the placement's replicas (replica k is the expert's k-th slot, ascending).
 [[nodiscard]] RealLoadMatrix rank_loads(const Placement& placement, const RealLoadMatrix& load,
                                         ReplicaShares& shares);
+
+/// The same when it splits by `shares`, one a layer.
+[[nodiscard]] RealLoadMatrix rank_loads(const Placement& placement, const RealLoadMatrix& load,
+                                        std::span<const LayerShares> shares);
 
 }  // namespace eplb

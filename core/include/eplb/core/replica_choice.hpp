@@ -17,7 +17,14 @@ namespace eplb {
 enum class ReplicaChoice : std::uint8_t {
   kHash,    ///< vLLM's published hash of the row number alone.
   kSalted,  ///< Ours: spread over rows and over ranks, with a start of its own an expert.
+  kShares,  ///< Ours: by shares learnt from the load that is planned on (LayerShares).
+  kExact,   ///< The best split of each forward's own counts: the simulator's, to compare with.
 };
+
+/// Whether a choice takes all replicas of an expert alike.
+[[nodiscard]] EPLB_HOST_DEVICE constexpr bool is_even(ReplicaChoice choice) {
+  return choice == ReplicaChoice::kHash || choice == ReplicaChoice::kSalted;
+}
 
 /// What a choice may depend on. `row` is the row of topk_ids on this rank, not the flat offset.
 struct ReplicaKey {
@@ -87,7 +94,43 @@ struct ReplicaCount {
   return replica >= replicas.count ? replica - replicas.count : replica;
 }
 
-/// Replica in [0, max(count, 1)).
+/// Parts that an expert's tokens are shared out in. One less than 2^16, so that shares, their
+/// cumulative sums and the points below fit into 16 bits, a share of everything included.
+inline constexpr std::uint32_t kShareUnits = 0xFFFF;
+
+/// Where a row stands among an expert's share units, in [0, kShareUnits). Points of successive rows
+/// lie as evenly as multiples of the golden ratio do; the step from rank to rank (0.5608 of all
+/// units) was searched for, so that the rows of all ranks lie evenly together, however few a rank
+/// has: about a third of the discrepancy of random points for 8 rows on 8 ranks.
+[[nodiscard]] EPLB_HOST_DEVICE constexpr std::uint32_t share_point(ReplicaKey key) {
+  const std::uint32_t turn =
+      replica_salt(key.layer, key.expert) + key.row * 2654435769U + key.rank * 2408414787U;
+  return static_cast<std::uint32_t>((static_cast<std::uint64_t>(turn) * kShareUnits) >> 32U);
+}
+
+/// Units of the first `replica + 1` of `count` replicas together, when all are alike; the first
+/// ones have the units that are left over.
+[[nodiscard]] EPLB_HOST_DEVICE constexpr std::uint32_t even_threshold(std::uint32_t replica,
+                                                                      std::uint32_t count) {
+  const std::uint32_t whole = kShareUnits / count;
+  const std::uint32_t left = kShareUnits - whole * count;
+  const std::uint32_t replicas = replica + 1U;
+  return replicas * whole + (replicas < left ? replicas : left);
+}
+
+/// The replica whose units a point is among: replica k has those from thresholds[k - 1] up to
+/// thresholds[k], where `thresholds` are cumulative units of all replicas but the last.
+[[nodiscard]] EPLB_HOST_DEVICE constexpr std::uint32_t shared_replica(
+    std::uint32_t point, const std::uint16_t* thresholds, std::uint32_t threshold_count) {
+  std::uint32_t replica = 0;
+  for (std::uint32_t index = 0; index < threshold_count; ++index) {
+    replica += thresholds[index] <= point ? 1U : 0U;
+  }
+  return replica;
+}
+
+/// Replica in [0, max(count, 1)) of the even choices. Those that know shares need more than a count
+/// (LayerMap::replica); here they are taken for the salted one.
 [[nodiscard]] EPLB_HOST_DEVICE constexpr std::uint32_t choose_replica(ReplicaChoice choice,
                                                                       ReplicaKey key,
                                                                       ReplicaCount replicas) {

@@ -22,6 +22,11 @@ struct LayerMapUpdate {
   const LayerMap* map;
 };
 
+/// Cumulative share units of the expert's replicas up to `replica`, as the device has them: the
+/// map's, or even ones where it has none.
+[[nodiscard]] std::uint32_t threshold_of(const LayerMap& map, LogicalExpertId expert,
+                                         std::uint32_t replica);
+
 /// The maps of all layers in device memory, at addresses that stay.
 class DeviceMaps {
  public:
@@ -29,6 +34,7 @@ class DeviceMaps {
     Shape shape;
     std::int32_t replica_count_max = 0;        ///< 0: as many as the shape allows.
     std::int32_t updated_layer_count_max = 0;  ///< Layers of one update; 0: all.
+    bool with_shares = false;                  ///< Maps without shares have even ones then.
   };
 
   /// Updates that may be on their way before one has to wait.
@@ -53,14 +59,17 @@ class DeviceMaps {
 
  private:
   [[nodiscard]] std::size_t ring_slot() const;
+  [[nodiscard]] std::size_t width() const;  ///< Of a staged layer.
   void stage(const LayerMapUpdate& update, std::span<std::int32_t> staged) const;
 
   Shape shape_;
   std::int32_t replica_count_max_;
   std::int32_t tail_width_;
+  std::int32_t threshold_width_;  ///< 0 without shares.
   std::int32_t updated_layer_count_max_;
   cudaStream_t stream_;
   DeviceBuffer<MapEntry> maps_;
+  DeviceBuffer<MapEntry> thresholds_;
   PinnedBuffer<std::int32_t> host_staged_;  ///< A ring of kUpdatesMax updates, by ticket.
   Timeline timeline_;                       ///< A ticket is done when its update has been read.
 };

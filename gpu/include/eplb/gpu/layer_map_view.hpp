@@ -33,7 +33,23 @@ struct LayerMapView {
   const MapEntry* tails = nullptr;  ///< [experts, tail_width], 16-byte aligned.
   std::int32_t expert_count = 0;
   std::int32_t tail_width = 0;  ///< See tail_width_for.
+
+  /// Cumulative share units of each expert's replicas but the last, kNoThreshold past them:
+  /// [experts, threshold_width], 16-byte aligned; null where the replica choice knows no shares.
+  /// Beside the heads, so that the even choices look up and hold what they always have.
+  const MapEntry* thresholds = nullptr;
+  std::int32_t threshold_width = 0;  ///< See threshold_width_for.
 };
+
+/// No point lies beyond it (share_point), so an entry that is not used chooses no replica.
+inline constexpr MapEntry kNoThreshold = 0xFFFF;
+
+/// Entries of an expert's thresholds for up to `replica_count_max` replicas: a multiple of eight,
+/// of which a load brings eight.
+[[nodiscard]] constexpr std::int32_t threshold_width_for(std::int32_t replica_count_max) {
+  const std::int32_t thresholds = replica_count_max > 2 ? replica_count_max - 1 : 1;
+  return (thresholds + kHeadEntries - 1) / kHeadEntries * kHeadEntries;
+}
 
 /// Entries of a tail for experts of up to `replica_count_max` replicas: a multiple of eight.
 [[nodiscard]] constexpr std::int32_t tail_width_for(std::int32_t replica_count_max) {

@@ -16,7 +16,8 @@ namespace eplb::gpu {
 /// NOTE [staged maps] A map is mostly padding: 20 KB for 256 experts with up to 33 replicas,
 /// against 2 KB of what it says. So an update crosses packed, and the kernel unpacks it:
 ///   staged(i) = [layer, begin_0, ..., begin_{E-1}, begin_E, slots of expert 0, of expert 1, ...]
-/// in int32, where the slots of expert e are those from begin_e up to begin_{e+1}.
+/// in int32, where the slots of expert e are those from begin_e up to begin_{e+1}. With shares, the
+/// cumulative units of each slot's replica stand behind, [slots] in the same order.
 struct MapUpdateArguments {
   const std::int32_t* staged = nullptr;  ///< [updated layers, staged_width]
   std::int32_t updated_layer_count = 0;
@@ -24,12 +25,15 @@ struct MapUpdateArguments {
   std::int32_t expert_count = 0;
   std::int32_t slot_count = 0;
   std::int32_t tail_width = 0;
+  MapEntry* thresholds = nullptr;  ///< [layers, experts, threshold_width]; null without shares.
+  std::int32_t threshold_width = 0;
 };
 
 /// int32 of one staged layer.
-[[nodiscard]] constexpr std::size_t staged_width(std::int32_t expert_count,
-                                                 std::int32_t slot_count) {
-  return static_cast<std::size_t>(expert_count) + static_cast<std::size_t>(slot_count) + 2;
+[[nodiscard]] constexpr std::size_t staged_width(std::int32_t expert_count, std::int32_t slot_count,
+                                                 bool with_shares) {
+  const auto slots = static_cast<std::size_t>(slot_count);
+  return static_cast<std::size_t>(expert_count) + 2 + (with_shares ? 2 * slots : slots);
 }
 
 /// One launch for all updated layers, that a graph can capture. Must be ordered on the stream of

@@ -30,9 +30,9 @@ struct LayerBound {
 
 /// Least possible largest rank load of one layer when each expert's load, [experts], may be split
 /// freely over the ranks that hold a replica: the largest, over sets S of experts, of
-/// load(S) / ranks that hold any of S. The result is the ratio of such a set, so never above the
-/// optimum but by rounding, and below it by less than (experts + ranks) x ranks x 2^-60 of it:
-/// under 1e-9 up to 16384 experts on 8192 ranks at least. Never below LayerBound::value().
+/// load(S) / ranks that hold any of S. ExactSplit finds it in units of the layer's load / 2^60, so
+/// but for the rounding of a double it is off by less than (experts + 1) x 2^-60 of that load.
+/// Never below LayerBound::value().
 [[nodiscard]] Result<double> layer_bound_split(const RealLoadRow& load,
                                                const LayerPlacement& placement);
 

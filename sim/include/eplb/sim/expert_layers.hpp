@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "eplb/core/balancedness.hpp"
 #include "eplb/core/cost.hpp"
+#include "eplb/core/exact_split.hpp"
 #include "eplb/core/shape.hpp"
 #include "eplb/sim/group/host_services.hpp"
 #include "eplb/sim/workload.hpp"
@@ -40,8 +43,11 @@ class ExpertLayers {
   struct Tally {
     RankLoadMatrix rank_loads;  ///< Tokens of each rank, [layers, ranks].
     LoadMatrix slot_loads;      ///< Tokens of each slot, [layers, slots].
-    double weights_ns = 0;      ///< What the slowest ranks spent reading weights, summed up.
-    double wire_ns = 0;         ///< And what their rows spent on the wire; the two overlap.
+    /// Least possible tokens of the busiest rank over the replicas there are, [layers]; zeros where
+    /// the replica choice is an even one, and nobody asks.
+    std::vector<std::int64_t> least_max_loads;
+    double weights_ns = 0;  ///< What the slowest ranks spent reading weights, summed up.
+    double wire_ns = 0;     ///< And what their rows spent on the wire; the two overlap.
   };
 
   /// Time in ns of the span's layers, one after another, each until its slowest rank is done. Fills
@@ -55,8 +61,13 @@ class ExpertLayers {
   [[nodiscard]] ExpertLayerParts slowest_rank(const Layer& layer, const Rows& rows,
                                               Tally& tally) const;
 
+  void deal(std::span<const std::int64_t> counts, const LayerMap& map, std::int32_t group_layer,
+            Tally& tally);
+
   Options options_;
   ReplicaDealer dealer_;
+  std::optional<ExactSplit> exact_;        ///< None where the choice is even.
+  std::vector<std::int64_t> exact_slots_;  ///< Tokens of each under the exact split.
 };
 
 }  // namespace eplb::sim

@@ -35,6 +35,9 @@ struct BalancednessSummary {
   double min_layer = 0;
   std::optional<double> before;
   std::optional<double> after;
+  /// What the exact split over the same replicas would have reached; none where the replica choice
+  /// is an even one.
+  std::optional<double> exact_split;
 };
 
 /// Bytes on each rank.

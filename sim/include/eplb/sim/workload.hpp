@@ -53,7 +53,8 @@ class Workload {
 };
 
 /// Deals an expert's picks to its replicas, as the replica choice would: the rows that picked it
-/// are a random subset of all rows, and each row's replica is fixed by the choice.
+/// are a random subset of all rows, and each row's replica is fixed by the choice. Shares are the
+/// map's; a map without any is split evenly. The exact choice is not the dealer's (ExactSplit).
 class ReplicaDealer {
  public:
   struct Options {
@@ -75,8 +76,14 @@ class ReplicaDealer {
             std::span<std::int64_t> tokens_per_slot);
 
  private:
-  void deal_expert(std::int64_t count, std::span<const std::int32_t> slots,
+  /// Draws of an expert's picks among the rows that choose each of its replicas.
+  void deal_rows(std::int64_t count, std::span<const std::int32_t> slots,
+                 std::span<const std::int64_t> rows, std::span<std::int64_t> tokens_per_slot);
+  void deal_evenly(std::int64_t count, std::span<const std::int32_t> slots,
                    std::span<std::int64_t> tokens_per_slot);
+  void deal_by_shares(std::int64_t count, std::span<const std::int32_t> slots,
+                      std::span<const std::uint16_t> thresholds,
+                      std::span<std::int64_t> tokens_per_slot);
 
   /// Rows of all ranks that choose each replica, [replica_count], counted once.
   std::span<const std::int64_t> rows_of(std::size_t replica_count);
@@ -86,6 +93,7 @@ class ReplicaDealer {
   std::int64_t rows_;
   RandomStream random_;
   std::vector<std::vector<std::int64_t>> rows_by_count_;
+  std::vector<std::int64_t> shared_out_;  ///< Of the expert at hand, by replica.
 };
 
 }  // namespace eplb::sim

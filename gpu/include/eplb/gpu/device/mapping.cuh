@@ -34,14 +34,47 @@ struct HeldHead {
   }
 };
 
-/// The slot, or -1, of the replica that a row chooses among an expert's.
-__device__ inline std::int32_t chosen_slot(const LayerMapping& mapping, const HeldHead& head,
-                                           std::int32_t expert, std::uint32_t row) {
+/// Of the eight 16-bit thresholds of a load, how many a point is not below.
+__device__ inline std::uint32_t thresholds_passed(const uint4& words, std::uint32_t point) {
+  const std::uint32_t pairs[]{words.x, words.y, words.z, words.w};
+  std::uint32_t passed = 0;
+#pragma unroll
+  for (const std::uint32_t pair : pairs) {
+    passed += (pair & 0xFFFFU) <= point ? 1U : 0U;
+    passed += (pair >> 16U) <= point ? 1U : 0U;
+  }
+  return passed;
+}
+
+/// core's shared_replica, from the device's table: one more load for an expert that has replicas,
+/// and for each further eight of them; none for the others.
+__device__ inline std::uint32_t shared_replica(const LayerMapView& map, std::int32_t expert,
+                                               std::uint32_t replica_count, const ReplicaKey& key) {
+  const std::uint32_t point = share_point(key);
+  const auto* octets = reinterpret_cast<const uint4*>(
+      map.thresholds + static_cast<std::int64_t>(expert) * map.threshold_width);
+  std::uint32_t replica = 0;
+  for (std::uint32_t first = 0; first + 1U < replica_count; first += kHeadEntries) {
+    replica += thresholds_passed(__ldg(octets + first / kHeadEntries), point);
+  }
+  return replica;
+}
+
+/// The slot, or -1, of the replica that a row chooses among an expert's. Shares are compiled apart,
+/// so that the even choices do not pay for them.
+template <bool kByShares>
+__device__ std::int32_t chosen_slot(const LayerMapping& mapping, const HeldHead& head,
+                                    std::int32_t expert, std::uint32_t row) {
   const ReplicaKey key{.row = row,
                        .rank = mapping.rank,
                        .layer = mapping.layer,
                        .expert = static_cast<std::uint32_t>(expert)};
-  const std::uint32_t replica = choose_replica(mapping.choice, key, head.replicas());
+  std::uint32_t replica = 0;
+  if constexpr (kByShares) {
+    replica = shared_replica(mapping.map, expert, head.replicas().count, key);
+  } else {
+    replica = choose_replica(mapping.choice, key, head.replicas());
+  }
   const MapEntry slot =
       replica < kHeadSlots ? head.slot(replica) : tail_slot(mapping.map, expert, replica);
   return slot == kNoSlot ? -1 : slot;
@@ -106,6 +139,8 @@ __device__ inline void count_in_warp(std::int32_t* totals, std::int32_t index) {
 /// would put a second round trip to the L2 behind the ids' own, in kernels that are little more
 /// than two such trips long; and where others stage on the same multiprocessor, it would come
 /// behind all that they have asked for, since loads are answered in order.
+/// Thresholds of shares are looked up all the same: only picks of experts with replicas need them,
+/// and held they would take as much shared memory again.
 struct HeldHeads {
   MapEntry* entries;  ///< 16-byte aligned, of heads_bytes.
 
@@ -130,7 +165,7 @@ struct HeldHeads {
 
 /// What a block maps and counts with, all in shared memory: heads of the experts, counters
 /// of experts, counters of slots. Slots are counted where it is compiled in and asked for.
-template <bool kCountsSlots>
+template <bool kCountsSlots, bool kByShares>
 class BlockRecorder {
  public:
   /// `shared` is 16-byte aligned and of recorder_bytes.
@@ -160,7 +195,7 @@ class BlockRecorder {
     if (expert < 0) {
       return -1;
     }
-    const std::int32_t slot = chosen_slot(mapping_, heads_.of(expert), expert, row);
+    const std::int32_t slot = chosen_slot<kByShares>(mapping_, heads_.of(expert), expert, row);
     if (row < recorded_rows) {
       experts_.count(expert);
       if (kCountsSlots && slot >= 0 && slot < slots_.size) {
