@@ -158,26 +158,6 @@ class Packing {
   std::vector<Scenarios> power_;                   ///< [ranks]
 };
 
-/// Slots' occupants, with each packed rank in the place of the rank that holds most of it now.
-std::vector<std::size_t> renamed(const LayerTask& task,
-                                 const std::vector<std::vector<std::size_t>>& packed) {
-  std::vector<std::int64_t> staying(task.rank_count * task.rank_count, 0);
-  for (std::size_t pack = 0; pack < task.rank_count; ++pack) {
-    for (std::size_t rank = 0; rank < task.rank_count; ++rank) {
-      staying[pack * task.rank_count + rank] = std::ranges::count_if(
-          packed[pack], [&](std::size_t expert) { return task.holds_now(rank, expert); });
-    }
-  }
-  const std::vector<std::size_t> rank_of_pack = assign_best(staying, task.rank_count);
-  std::vector<std::size_t> occupants(task.slot_count());
-  for (std::size_t pack = 0; pack < task.rank_count; ++pack) {
-    std::ranges::copy(
-        packed[pack],
-        occupants.begin() + static_cast<std::ptrdiff_t>(rank_of_pack[pack] * task.slots_per_rank));
-  }
-  return occupants;
-}
-
 std::vector<std::size_t> packed(const LayerTask& task, std::span<const std::size_t> copies,
                                 std::span<const double> load, RankBy choice) {
   std::vector<std::size_t> order(task.expert_count);
@@ -192,7 +172,7 @@ std::vector<std::size_t> packed(const LayerTask& task, std::span<const std::size
       packing.add(expert, choice);
     }
   }
-  return renamed(task, packing.experts());
+  return on_present_ranks(packing.experts(), task.held_now);
 }
 
 }  // namespace

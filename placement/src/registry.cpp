@@ -7,10 +7,15 @@
 
 #include "deepseek_policy.hpp"
 #include "default_policy.hpp"
+#include "flash_policy.hpp"
 #include "linear_policy.hpp"
+#include "local_first_policy.hpp"
 #include "newest_parts_policy.hpp"
 #include "policy_options.hpp"
 #include "robust_policy.hpp"
+#include "snake_policy.hpp"
+#include "static_policy.hpp"
+#include "swift_policy.hpp"
 #include "trtllm_policy.hpp"
 
 namespace eplb::placement {
@@ -40,6 +45,21 @@ PolicyPointer make_windowed(PolicyOptions& options) {
                               : std::make_unique<NewestPartsPolicy>(std::move(policy), windows);
 }
 
+PolicyPointer make_flash(PolicyOptions& options) {
+  FlashOptions chosen;
+  options.read_number("risk", 0, 10, chosen.risk);
+  options.read_count("groups", 1, 64, chosen.groups);
+  options.read_count("reach", 0, 1024, chosen.reach);
+  return std::make_unique<FlashPolicy>(chosen);
+}
+
+PolicyPointer make_swift(PolicyOptions& options) {
+  std::int32_t even_shares = 0;
+  options.read_count("even_shares", 0, 1, even_shares);
+  return std::make_unique<SwiftPolicy>(even_shares == 1 ? SwiftShares::kEven
+                                                        : SwiftShares::kPublished);
+}
+
 PolicyPointer make_robust_with(std::string_view name, RobustOptions chosen,
                                PolicyOptions& options) {
   options.read_number("price", 0, 1, chosen.price);
@@ -65,9 +85,14 @@ PolicyPointer make_robust(PolicyOptions& options) {
 
 constexpr std::array kEntries{Entry{DeepseekPolicy::kName, &make_windowed<DeepseekPolicy>},
                               Entry{DefaultPolicy::kName, &make_windowed<DefaultPolicy>},
+                              Entry{FlashPolicy::kName, &make_flash},
                               Entry{kFrugal, &make_frugal},
                               Entry{LinearPolicy::kName, &make_plain<LinearPolicy>},
+                              Entry{LocalFirstPolicy::kName, &make_windowed<LocalFirstPolicy>},
                               Entry{kRobust, &make_robust},
+                              Entry{SnakePolicy::kName, &make_windowed<SnakePolicy>},
+                              Entry{StaticPolicy::kName, &make_windowed<StaticPolicy>},
+                              Entry{SwiftPolicy::kName, &make_swift},
                               Entry{TrtllmPolicy::kName, &make_windowed<TrtllmPolicy>}};
 
 constexpr auto kNames = [] {
