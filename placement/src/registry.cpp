@@ -64,6 +64,7 @@ PolicyPointer make_robust_with(std::string_view name, RobustOptions chosen,
                                PolicyOptions& options) {
   options.read_number("price", 0, 1, chosen.price);
   options.read_number("rank_price", 0, 1, chosen.rank_price);
+  options.read_number("second_price", 0, 1, chosen.second_price_share);
   options.read_count("directions", 0, kDirectionsMax, chosen.scenarios.direction_count);
   options.read_number("reach", 0, 100, chosen.scenarios.reach);
   options.read_count("history", 1, kPartsMax, chosen.scenarios.history_parts);

@@ -62,7 +62,7 @@ class Planner {
     if (current != nullptr && current->slot_count() == shape.slot_count()) {
       best.emplace(task, without_waste(task, numbers_of(*current)));
       cost_now = best->load_cost();
-      best->improve(kHotRanks);
+      search_from_serving(task, *best);
     }
     search_afresh(task, best);
     LayerPlan plan{.occupants = as_experts(best->occupants()),
@@ -145,6 +145,25 @@ class Planner {
     return best.cost() <= 1 + kScenarios * task.row_price * static_cast<double>(rows);
   }
 
+  /// Where several ranks are about equally hot no single step gains its price, though all together
+  /// do: a second search at a part of the price takes them, and gives back what they were not
+  /// worth.
+  void search_from_serving(const LayerTask& task, LayerSearch& search) const {
+    LayerSearch second = search;
+    search.improve(kHotRanks);
+    if (options_.second_price_share == 1) {
+      return;
+    }
+    second.reprice(options_.second_price_share * task.row_price);
+    second.improve(kHotRanks);
+    second.reprice(task.row_price);
+    second.give_back();
+    second.improve(kHotRanks);
+    if (second.cost() < search.cost()) {
+      search = std::move(second);
+    }
+  }
+
   /// Exchanges `best` for what is found from scratch, if that is better after its price.
   void search_afresh(const LayerTask& task, std::optional<LayerSearch>& best) const {
     const bool only_way = !best.has_value();
@@ -171,14 +190,15 @@ class Planner {
         continue;
       }
       search.improve(kHotRanks);
+      search.give_back();
+      search.improve(kHotRanks);
       if ((only_way && !winner.has_value()) || search.cost() < least) {
         least = search.cost();
         winner = start;
       }
     }
     if (winner.has_value()) {
-      best.emplace(task, std::vector<std::size_t>(starts[*winner].occupants().begin(),
-                                                  starts[*winner].occupants().end()));
+      best = std::move(starts[*winner]);
     }
   }
 

@@ -14,6 +14,9 @@ namespace eplb::placement {
 struct RobustOptions {
   double price = 0;            ///< Of moving 1 % of a layer's slots.
   double rank_price = 1.1e-3;  ///< Of moving as many rows as a rank has slots.
+  /// Share of the price that a second search from what serves is made at, which then gives back at
+  /// the full price; 1 is none.
+  double second_price_share = 1;
   ScenarioOptions scenarios = {};
   /// Placements from scratch that are searched from, besides the one that serves; the most
   /// promising ones, at most kFreshStartsMax.
@@ -27,6 +30,7 @@ struct RobustOptions {
   RobustOptions options;
   options.price = 1.1e-3;
   options.rank_price = 1.5e-3;
+  options.second_price_share = 0.3;
   options.scenarios.reach = 4;
   return options;
 }
