@@ -90,15 +90,12 @@ void LayerSearch::try_retarget(std::size_t hot_rank, std::size_t slot, std::size
 double LayerSearch::retarget_ratio(std::size_t slot, std::size_t expert) const {
   const std::size_t leaving = occupants_[slot];
   const std::size_t rank = slot / task_->slots_per_rank;
-  const double leaving_share = 1 / static_cast<double>(holders_[leaving].size() - 1);
-  const double coming_share = 1 / static_cast<double>(holders_[expert].size() + 1);
-  Scenarios leaving_rise{};  // Of each copy that stays.
-  Scenarios coming_rise{};   // Of each copy there is; negative.
+  // Of each copy that stays, and of each that there is; the latter negative.
+  Scenarios leaving_rise = task_->copy_load(leaving, holders_[leaving].size() - 1);
+  Scenarios coming_rise = task_->copy_load(expert, holders_[expert].size() + 1);
   for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
-    leaving_rise[scenario] =
-        task_->load[leaving][scenario] * leaving_share - copy_load_[leaving][scenario];
-    coming_rise[scenario] =
-        task_->load[expert][scenario] * coming_share - copy_load_[expert][scenario];
+    leaving_rise[scenario] -= copy_load_[leaving][scenario];
+    coming_rise[scenario] -= copy_load_[expert][scenario];
   }
   Scenarios untouched = power_sum_;
   Scenarios touched{};

@@ -55,10 +55,7 @@ void LayerSearch::reprice(double row_price) {
 }
 
 void LayerSearch::share_out(std::size_t expert) {
-  const double share = 1 / static_cast<double>(holders_[expert].size());
-  for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
-    copy_load_[expert][scenario] = task_->load[expert][scenario] * share;
-  }
+  copy_load_[expert] = task_->copy_load(expert, holders_[expert].size());
 }
 
 void LayerSearch::sum_up(std::size_t rank) {

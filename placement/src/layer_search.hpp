@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "expert_work.hpp"
 #include "scenarios.hpp"
 
 namespace eplb::placement {
@@ -18,8 +19,24 @@ struct LayerTask {
   std::span<const Scenarios> load;  ///< [experts], in units of a mean rank's load.
   std::vector<std::uint8_t> held_now;  ///< [ranks * experts]: what need not be moved there.
   double row_price = 0;                ///< What a moved row costs, as a share of the largest load.
+  const WorkScale* work = nullptr;     ///< What loads are turned into; none where they count.
 
   [[nodiscard]] std::size_t slot_count() const { return rank_count * slots_per_rank; }
+
+  /// Of each of an expert's copies, when there are so many: load, or work.
+  [[nodiscard]] Scenarios copy_load(std::size_t expert, std::size_t copies) const {
+    const double share = 1 / static_cast<double>(copies);
+    Scenarios loads{};
+    for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
+      loads[scenario] = load[expert][scenario] * share;
+    }
+    if (work != nullptr) {
+      for (double& value : loads) {
+        value = work->of(value);
+      }
+    }
+    return loads;
+  }
 
   [[nodiscard]] bool holds_now(std::size_t rank, std::size_t expert) const {
     return held_now[rank * expert_count + expert] != 0;
@@ -102,7 +119,8 @@ class LayerSearch {
 
   /// Price factor of a step that moves so many rows more than before, from -2 to 2.
   [[nodiscard]] double price_of(int rows) const {
-    return prices_[static_cast<std::size_t>(rows + kStepRowsMax)];
+    const int place = rows + kStepRowsMax;
+    return prices_[static_cast<std::size_t>(place)];
   }
 
   /// Whether a step of no less than `least_ratio` before its price can be worth a look.

@@ -69,6 +69,11 @@ PolicyPointer make_robust_with(std::string_view name, RobustOptions chosen,
   options.read_number("reach", 0, 100, chosen.scenarios.reach);
   options.read_count("history", 1, kPartsMax, chosen.scenarios.history_parts);
   options.read_count("fresh_starts", 0, kFreshStartsMax, chosen.fresh_starts);
+  constexpr std::array<std::string_view, 3> kObjectives{"tokens", "cost", "auto"};
+  auto objective = static_cast<std::size_t>(chosen.objective);
+  options.read_word("objective", kObjectives, objective);
+  chosen.objective = static_cast<Objective>(objective);
+  options.read_number("step_tokens", 0, 1e9, chosen.step_tokens);
   options.read_number("max_moved", 0, 1, chosen.max_moved_share);
   return std::make_unique<RobustPolicy>(name, chosen);
 }

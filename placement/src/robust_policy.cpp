@@ -36,6 +36,14 @@ std::vector<LogicalExpertId> as_experts(std::span<const std::size_t> occupants) 
   return experts;
 }
 
+bool knows_cost(const PolicyProblem& problem, const RobustOptions& options) {
+  const ExpertLayerCost& cost = problem.costs.layer;
+  return options.step_tokens > 0 && cost.ns_per_touched_expert + cost.ns_per_padded_row +
+                                            cost.ns_per_dispatched_row + cost.ns_per_combined_row +
+                                            cost.ns_per_assignment >
+                                        0;
+}
+
 /// Plans the layers of one problem, one after the other.
 class Planner {
  public:
@@ -56,7 +64,9 @@ class Planner {
     if (shape.slots_per_rank() >= shape.expert_count) {
       return everything_everywhere();
     }
-    const LayerTask task = task_of(layer, current);
+    const std::optional<WorkScale> work = work_of(layer);
+    LayerTask task = task_of(layer, current);
+    task.work = work.has_value() ? &*work : nullptr;
     std::optional<LayerSearch> best;
     double cost_now = 0;
     if (current != nullptr && current->slot_count() == shape.slot_count()) {
@@ -101,10 +111,15 @@ class Planner {
     return plan;
   }
 
-  [[nodiscard]] double row_price() const {
+  /// Where one expert takes more than half of a layer, balance is worth more than a few rows: those
+  /// that steps must move together on the way from one number of its copies to another.
+  [[nodiscard]] double row_price(LayerId layer) const {
     constexpr double kPercent = 100;
-    return options_.price * kPercent / problem_.shape.slot_count() +
-           options_.rank_price / problem_.shape.slots_per_rank();
+    constexpr double kDiscount = 0.1;
+    const auto load = load_.row(layer.value);
+    const double discount = load.maxCoeff() > load.sum() / 2 ? kDiscount : 1;
+    return discount * (options_.price * kPercent / problem_.shape.slot_count() +
+                       options_.rank_price / problem_.shape.slots_per_rank());
   }
 
   [[nodiscard]] LayerTask task_of(LayerId layer, const LayerPlacement* current) const {
@@ -115,7 +130,7 @@ class Planner {
         .slots_per_rank = static_cast<std::size_t>(shape.slots_per_rank()),
         .load = std::span(foreseen_).subspan(layer.index() * expert_count_, expert_count_),
         .held_now = {},
-        .row_price = current == nullptr ? 0 : row_price()};
+        .row_price = current == nullptr ? 0 : row_price(layer)};
     task.held_now.assign(task.rank_count * task.expert_count, 0);
     const std::int32_t known_ranks =
         current == nullptr ? 0 : std::min(shape.rank_count, current->rank_count());
@@ -127,6 +142,22 @@ class Planner {
       }
     }
     return task;
+  }
+
+  /// How a layer's load counts; none where it is tokens.
+  [[nodiscard]] std::optional<WorkScale> work_of(LayerId layer) const {
+    if (options_.objective == Objective::kTokens || !knows_cost(problem_, options_)) {
+      return std::nullopt;
+    }
+    const Shape& shape = problem_.shape;
+    const ExpertWork work(problem_.costs.layer, shape, options_.step_tokens);
+    const double tokens_per_unit = options_.step_tokens * shape.expert_count / shape.rank_count;
+    double sum = 0;
+    for (std::size_t expert = 0; expert < expert_count_; ++expert) {
+      const Scenarios& load = foreseen_[layer.index() * expert_count_ + expert];
+      sum += work.of(load.front() * tokens_per_unit);
+    }
+    return WorkScale(work, tokens_per_unit, sum / shape.rank_count);
   }
 
   [[nodiscard]] std::vector<std::size_t> numbers_of(const LayerPlacement& layer) const {
@@ -180,8 +211,10 @@ class Planner {
       order.emplace_back(starts[start].cost(), start);
     }
     std::ranges::sort(order);
-    order.resize(
-        std::min(order.size(), static_cast<std::size_t>(std::max(options_.fresh_starts, 1))));
+    // There are more than usual where one expert takes most of the layer, and all are worth a try.
+    const std::size_t extra = std::max(starts.size(), kUsualStarts) - kUsualStarts;
+    order.resize(std::min(order.size(),
+                          extra + static_cast<std::size_t>(std::max(options_.fresh_starts, 1))));
     std::optional<std::size_t> winner;
     double least = only_way ? 0 : best->cost();
     for (const auto& [cost, start] : order) {
@@ -237,6 +270,10 @@ void keep_to_budget(std::vector<LayerPlan>& plans, const PolicyProblem& problem,
 Result<Placement> RobustPolicy::place(const PolicyProblem& problem) const {
   if (auto checked = check_problem(problem); !checked) {
     return tl::unexpected(checked.error());
+  }
+  if (options_.objective == Objective::kCost && !knows_cost(problem, options_)) {
+    return fail(ErrorCode::kInvalidArgument,
+                "objective=cost needs step_tokens and the costs of an expert layer");
   }
   const Planner planner(problem, options_);
   std::vector<LayerPlan> plans;

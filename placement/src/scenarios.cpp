@@ -183,7 +183,7 @@ std::vector<PartWeights> displacements(const Products& products, const ScenarioO
   }
   const Components components = leading_components(products, count);
   // Half of the way back in one part is a visit for sure.
-  const double visiting = std::min(1.0, 2 * reversion(products));
+  const double visiting = std::min(1.0, 3 * reversion(products));
   const double reverting = visiting * visiting;
   const Eigen::Index wanted =
       std::min<Eigen::Index>(options.direction_count, components.vectors.cols());
