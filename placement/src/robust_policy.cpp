@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -13,19 +12,13 @@
 #include "fresh_start.hpp"
 #include "layer_search.hpp"
 #include "layerwise.hpp"
+#include "move_budget.hpp"
 
 namespace eplb::placement {
 namespace {
 
 /// Ranks that a step is sought for, the hottest first, before a search counts as done.
 constexpr std::size_t kHotRanks = 8;
-
-/// What a layer's plan would bring.
-struct LayerPlan {
-  std::vector<LogicalExpertId> occupants;
-  std::size_t moved_rows = 0;
-  double gain = 0;  ///< Cost of what serves, without price, over that of the plan, less 1.
-};
 
 std::vector<LogicalExpertId> as_experts(std::span<const std::size_t> occupants) {
   std::vector<LogicalExpertId> experts;
@@ -241,29 +234,6 @@ class Planner {
   std::vector<Scenarios> foreseen_;
   RealLoadMatrix load_;
 };
-
-/// Puts layers back to what serves, those first whose rows gain least, until the rest is within the
-/// budget.
-void keep_to_budget(std::vector<LayerPlan>& plans, const PolicyProblem& problem, double share) {
-  const auto slots = static_cast<double>(problem.shape.slot_count()) *
-                     static_cast<double>(problem.shape.layer_count);
-  double rest = share * slots;
-  std::vector<std::size_t> order(plans.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, [&](std::size_t left, std::size_t right) {
-    return plans[left].gain * static_cast<double>(plans[right].moved_rows) >
-           plans[right].gain * static_cast<double>(plans[left].moved_rows);
-  });
-  for (const std::size_t layer : order) {
-    const auto rows = static_cast<double>(plans[layer].moved_rows);
-    if (rows <= rest) {
-      rest -= rows;
-      continue;
-    }
-    const auto now = problem.current->layer(LayerId{static_cast<std::int32_t>(layer)}).occupants();
-    plans[layer].occupants.assign(now.begin(), now.end());
-  }
-}
 
 }  // namespace
 

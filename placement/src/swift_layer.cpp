@@ -233,7 +233,7 @@ bool SwiftLayer::exchange_with_coolest() {
 }
 
 std::vector<LogicalExpertId> SwiftLayer::plan() {
-  const std::vector<LogicalExpertId> now(serving_.occupants().begin(), serving_.occupants().end());
+  std::vector<LogicalExpertId> now(serving_.occupants().begin(), serving_.occupants().end());
   const bool full = std::ranges::find(now, kNoExpert) == now.end();
   const double mean =
       std::accumulate(load_.begin(), load_.end(), 0.0) / static_cast<double>(rank_count_);
