@@ -1,10 +1,14 @@
 #include "fresh_start.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <span>
+#include <utility>
 
+#include "flash_layer.hpp"
 #include "rank_assignment.hpp"
 
 namespace eplb::placement {
@@ -32,24 +36,34 @@ std::vector<double> loads(const LayerTask& task, LoadOf kind) {
   return loads;
 }
 
-/// Copies of each expert, at most one a rank; `heaviest` has at least `least_copies`, if they fit.
+/// An expert whose number of copies is chosen beforehand, from 1 to the ranks.
+struct Chosen {
+  std::size_t expert;
+  std::size_t copies;
+};
+
+/// Copies of each expert, at most one a rank, by largest load a copy, but for the chosen expert.
 std::vector<std::size_t> copies_for(const LayerTask& task, std::span<const double> load,
-                                    std::size_t heaviest, std::size_t least_copies) {
+                                    const std::optional<Chosen>& chosen) {
   std::vector<std::size_t> copies(task.expert_count, 1);
   std::size_t spare = task.slot_count() - task.expert_count;
-  const std::size_t first = std::min({spare, least_copies - 1, task.rank_count - 1});
-  copies[heaviest] += first;
-  for (spare -= first; spare > 0; --spare) {
+  const std::size_t fixed = chosen.has_value() ? chosen->expert : task.expert_count;
+  if (chosen.has_value()) {
+    const std::size_t given = std::min(spare, chosen->copies - 1);
+    copies[fixed] += given;
+    spare -= given;
+  }
+  for (; spare > 0; --spare) {
     std::size_t neediest = task.expert_count;
     double largest = -1;
     for (std::size_t expert = 0; expert < task.expert_count; ++expert) {
       const double copy_load = load[expert] / static_cast<double>(copies[expert]);
-      if (copies[expert] < task.rank_count && copy_load > largest) {
+      if (copies[expert] < task.rank_count && copy_load > largest && expert != fixed) {
         neediest = expert;
         largest = copy_load;
       }
     }
-    ++copies[neediest];
+    ++copies[neediest == task.expert_count ? fixed : neediest];
   }
   return copies;
 }
@@ -59,11 +73,14 @@ class Packing {
  public:
   Packing(const LayerTask& task, std::span<const std::size_t> copies)
       : task_(task),
-        copies_(copies),
         experts_(task.rank_count),
         held_(task.rank_count * task.expert_count, false),
         load_(task.rank_count),
-        power_(task.rank_count) {}
+        power_(task.rank_count) {
+    for (std::size_t expert = 0; expert < task.expert_count; ++expert) {
+      copy_load_.push_back(task.copy_load(expert, copies[expert]));
+    }
+  }
 
   void add(std::size_t expert, RankBy choice) {
     std::size_t best = task_.rank_count;
@@ -92,14 +109,10 @@ class Packing {
     return held_[rank * task_.expert_count + expert];
   }
 
-  [[nodiscard]] double share(std::size_t expert) const {
-    return 1 / static_cast<double>(copies_[expert]);
-  }
-
   [[nodiscard]] double badness_with(std::size_t rank, std::size_t expert, RankBy choice) const {
     double badness = 0;
     for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
-      const double after = load_[rank][scenario] + task_.load[expert][scenario] * share(expert);
+      const double after = load_[rank][scenario] + copy_load_[expert][scenario];
       badness += choice == RankBy::kMean ? load_[rank][scenario]
                                          : packing_power(after) - power_[rank][scenario];
     }
@@ -110,7 +123,7 @@ class Packing {
     experts_[rank].push_back(expert);
     held_[rank * task_.expert_count + expert] = true;
     for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
-      load_[rank][scenario] += task_.load[expert][scenario] * share(expert);
+      load_[rank][scenario] += copy_load_[expert][scenario];
       power_[rank][scenario] = packing_power(load_[rank][scenario]);
     }
   }
@@ -120,7 +133,7 @@ class Packing {
     experts_[rank].erase(experts_[rank].begin() + static_cast<std::ptrdiff_t>(place));
     held_[rank * task_.expert_count + expert] = false;
     for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
-      load_[rank][scenario] -= task_.load[expert][scenario] * share(expert);
+      load_[rank][scenario] -= copy_load_[expert][scenario];
       power_[rank][scenario] = packing_power(load_[rank][scenario]);
     }
   }
@@ -151,32 +164,12 @@ class Packing {
   }
 
   const LayerTask& task_;
-  std::span<const std::size_t> copies_;
+  std::vector<Scenarios> copy_load_;               ///< [experts]
   std::vector<std::vector<std::size_t>> experts_;  ///< [ranks], as they came.
   std::vector<bool> held_;                         ///< [ranks * experts]
   std::vector<Scenarios> load_;                    ///< [ranks]
   std::vector<Scenarios> power_;                   ///< [ranks]
 };
-
-/// Slots' occupants, with each packed rank in the place of the rank that holds most of it now.
-std::vector<std::size_t> renamed(const LayerTask& task,
-                                 const std::vector<std::vector<std::size_t>>& packed) {
-  std::vector<std::int64_t> staying(task.rank_count * task.rank_count, 0);
-  for (std::size_t pack = 0; pack < task.rank_count; ++pack) {
-    for (std::size_t rank = 0; rank < task.rank_count; ++rank) {
-      staying[pack * task.rank_count + rank] = std::ranges::count_if(
-          packed[pack], [&](std::size_t expert) { return task.holds_now(rank, expert); });
-    }
-  }
-  const std::vector<std::size_t> rank_of_pack = assign_best(staying, task.rank_count);
-  std::vector<std::size_t> occupants(task.slot_count());
-  for (std::size_t pack = 0; pack < task.rank_count; ++pack) {
-    std::ranges::copy(
-        packed[pack],
-        occupants.begin() + static_cast<std::ptrdiff_t>(rank_of_pack[pack] * task.slots_per_rank));
-  }
-  return occupants;
-}
 
 std::vector<std::size_t> packed(const LayerTask& task, std::span<const std::size_t> copies,
                                 std::span<const double> load, RankBy choice) {
@@ -192,27 +185,50 @@ std::vector<std::size_t> packed(const LayerTask& task, std::span<const std::size
       packing.add(expert, choice);
     }
   }
-  return renamed(task, packing.experts());
+  return on_present_ranks(packing.experts(), task.held_now);
+}
+
+/// FlashLB's way: several numbers of copies tried for a quarter of the experts after the other.
+std::vector<std::size_t> replayed(const LayerTask& task, std::span<const double> load) {
+  std::vector<std::vector<double>> parts;
+  parts.reserve(load.size());
+  for (const double value : load) {
+    parts.push_back({value});
+  }
+  const FlashLayer flash({}, {.rank_count = task.rank_count, .slots_per_rank = task.slots_per_rank},
+                         std::move(parts));
+  return without_waste(task, on_present_ranks(flash.plan(), task.held_now));
 }
 
 }  // namespace
 
 std::vector<std::vector<std::size_t>> fresh_starts(const LayerTask& task) {
   std::vector<std::vector<std::size_t>> starts;
-  const auto add = [&](LoadOf kind, RankBy choice, bool spread_heaviest) {
+  const auto add = [&](LoadOf kind, RankBy choice, const std::optional<Chosen>& chosen) {
     const std::vector<double> load = loads(task, kind);
-    const auto heaviest = static_cast<std::size_t>(std::ranges::max_element(load) - load.begin());
-    if (spread_heaviest && load[heaviest] <= 1) {
-      return;
-    }
-    const std::size_t least_copies = spread_heaviest ? task.rank_count : 1;
-    const std::vector<std::size_t> copies = copies_for(task, load, heaviest, least_copies);
+    const std::vector<std::size_t> copies = copies_for(task, load, chosen);
     starts.push_back(packed(task, copies, load, choice));
   };
-  add(LoadOf::kMean, RankBy::kMean, false);
-  add(LoadOf::kWorst, RankBy::kScenarios, false);
-  add(LoadOf::kMean, RankBy::kScenarios, false);
-  add(LoadOf::kMean, RankBy::kScenarios, true);
+  add(LoadOf::kMean, RankBy::kMean, std::nullopt);
+  add(LoadOf::kWorst, RankBy::kScenarios, std::nullopt);
+  add(LoadOf::kMean, RankBy::kScenarios, std::nullopt);
+  const std::vector<double> load = loads(task, LoadOf::kMean);
+  const auto heaviest = static_cast<std::size_t>(std::ranges::max_element(load) - load.begin());
+  const auto least = static_cast<std::size_t>(std::ceil(load[heaviest]));
+  if (least < 2 || least > task.rank_count) {
+    return starts;
+  }
+  // One on every rank; and, where the expert takes more than half of the layer, from as many as
+  // keep each below a rank's mean load upwards.
+  constexpr std::size_t kSteps = 4;
+  const bool takes_most = 2 * least > task.rank_count;
+  for (std::size_t step = takes_most ? 1 : kSteps; step <= kSteps; ++step) {
+    const std::size_t copies = least + (task.rank_count - least) * step / kSteps;
+    add(LoadOf::kMean, RankBy::kScenarios, Chosen{.expert = heaviest, .copies = copies});
+  }
+  if (takes_most) {
+    starts.push_back(replayed(task, load));
+  }
   return starts;
 }
 

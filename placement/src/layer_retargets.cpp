@@ -7,39 +7,71 @@
 
 namespace eplb::placement {
 void LayerSearch::try_retargets(std::size_t hot_rank, Step& best) const {
-  const std::size_t hot_first = hot_rank * task_.slots_per_rank;
+  const std::size_t hot_first = hot_rank * task_->slots_per_rank;
+  std::vector<double> least_ratios(task_->slots_per_rank);
+  for (std::size_t place = 0; place < task_->slots_per_rank; ++place) {
+    least_ratios[place] = least_ratio_of_copying(occupants_[hot_first + place], hot_rank);
+  }
   for (std::size_t slot = 0; slot < occupants_.size(); ++slot) {
-    const std::size_t leaving = occupants_[slot];
-    const std::size_t copies = holders_[leaving].size();
-    if (copies < 2) {
+    if (!can_spare(slot, hot_rank)) {
       continue;
     }
-    const std::size_t rank = slot / task_.slots_per_rank;
-    double hottest_other = 0;
-    for (const std::size_t holder : holders_[leaving]) {
-      hottest_other =
-          holder == rank ? hottest_other : std::max(hottest_other, weighed_rank_[holder]);
-    }
-    // The other copies take over the load; none of their ranks may get hotter than the hot one is.
-    if (hottest_other + weighed_copy_[leaving] / static_cast<double>(copies - 1) >=
-        weighed_rank_[hot_rank]) {
-      continue;
-    }
+    const std::size_t rank = slot / task_->slots_per_rank;
     if (rank == hot_rank) {
-      for (std::size_t expert = 0; expert < task_.expert_count; ++expert) {
+      for (std::size_t expert = 0; expert < task_->expert_count; ++expert) {
         try_retarget(hot_rank, slot, expert, best);
       }
-    } else {
-      for (std::size_t hot = hot_first; hot < hot_first + task_.slots_per_rank; ++hot) {
-        try_retarget(hot_rank, slot, occupants_[hot], best);
+      continue;
+    }
+    for (std::size_t place = 0; place < task_->slots_per_rank; ++place) {
+      const std::size_t expert = occupants_[hot_first + place];
+      if (may_beat(least_ratios[place], rows_of_retarget(rank, occupants_[slot], expert), best)) {
+        try_retarget(hot_rank, slot, expert, best);
       }
     }
   }
 }
 
+/// Whether an expert has another copy than that of the slot, and the other copies, which take over
+/// the load, leave all their ranks cooler than the hot one is.
+bool LayerSearch::can_spare(std::size_t slot, std::size_t hot_rank) const {
+  const std::size_t leaving = occupants_[slot];
+  const std::size_t copies = holders_[leaving].size();
+  if (copies < 2) {
+    return false;
+  }
+  double hottest_other = 0;
+  for (const std::size_t holder : holders_[leaving]) {
+    if (holder != slot / task_->slots_per_rank) {
+      hottest_other = std::max(hottest_other, weighed_rank_[holder]);
+    }
+  }
+  return hottest_other + weighed_copy_[leaving] / static_cast<double>(copies - 1) <
+         weighed_rank_[hot_rank];
+}
+
+/// One copy more takes its part from each that there is; at best their ranks but the hot one have
+/// no load any more.
+double LayerSearch::least_ratio_of_copying(std::size_t expert, std::size_t hot_rank) const {
+  const auto copies = static_cast<double>(holders_[expert].size());
+  Scenarios powers = power_sum_;
+  for (const std::size_t holder : holders_[expert]) {
+    for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
+      powers[scenario] -= rank_power_[holder][scenario];
+    }
+  }
+  for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
+    const double load =
+        rank_load_[hot_rank][scenario] - copy_load_[expert][scenario] / (copies + 1);
+    powers[scenario] =
+        (std::max(0.0, powers[scenario]) + norm_power(load)) * inverse_power_sum_[scenario];
+  }
+  return product(powers);
+}
+
 void LayerSearch::try_retarget(std::size_t hot_rank, std::size_t slot, std::size_t expert,
                                Step& best) const {
-  const std::size_t rank = slot / task_.slots_per_rank;
+  const std::size_t rank = slot / task_->slots_per_rank;
   if (holds(rank, expert)) {
     return;
   }
@@ -57,16 +89,13 @@ void LayerSearch::try_retarget(std::size_t hot_rank, std::size_t slot, std::size
 
 double LayerSearch::retarget_ratio(std::size_t slot, std::size_t expert) const {
   const std::size_t leaving = occupants_[slot];
-  const std::size_t rank = slot / task_.slots_per_rank;
-  const double leaving_share = 1 / static_cast<double>(holders_[leaving].size() - 1);
-  const double coming_share = 1 / static_cast<double>(holders_[expert].size() + 1);
-  Scenarios leaving_rise{};  // Of each copy that stays.
-  Scenarios coming_rise{};   // Of each copy there is; negative.
+  const std::size_t rank = slot / task_->slots_per_rank;
+  // Of each copy that stays, and of each that there is; the latter negative.
+  Scenarios leaving_rise = task_->copy_load(leaving, holders_[leaving].size() - 1);
+  Scenarios coming_rise = task_->copy_load(expert, holders_[expert].size() + 1);
   for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
-    leaving_rise[scenario] =
-        task_.load[leaving][scenario] * leaving_share - copy_load_[leaving][scenario];
-    coming_rise[scenario] =
-        task_.load[expert][scenario] * coming_share - copy_load_[expert][scenario];
+    leaving_rise[scenario] -= copy_load_[leaving][scenario];
+    coming_rise[scenario] -= copy_load_[expert][scenario];
   }
   Scenarios untouched = power_sum_;
   Scenarios touched{};
@@ -96,17 +125,16 @@ double LayerSearch::retarget_ratio(std::size_t slot, std::size_t expert) const {
     return rank_load_[rank][scenario] - copy_load_[leaving][scenario] +
            copy_load_[expert][scenario] + coming_rise[scenario];
   });
-  double ratio = price_ratio(rank, leaving, expert);
   for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
-    ratio *=
+    touched[scenario] =
         (std::max(0.0, untouched[scenario]) + touched[scenario]) * inverse_power_sum_[scenario];
   }
-  return ratio;
+  return product(touched) * price_of(rows_of_retarget(rank, leaving, expert));
 }
 
 void LayerSearch::retarget(std::size_t slot, std::size_t expert) {
   const std::size_t leaving = occupants_[slot];
-  const std::size_t rank = slot / task_.slots_per_rank;
+  const std::size_t rank = slot / task_->slots_per_rank;
   occupants_[slot] = expert;
   set_held(rank, leaving, false);
   set_held(rank, expert, true);

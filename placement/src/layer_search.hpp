@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "expert_work.hpp"
 #include "scenarios.hpp"
 
 namespace eplb::placement {
@@ -18,8 +19,24 @@ struct LayerTask {
   std::span<const Scenarios> load;  ///< [experts], in units of a mean rank's load.
   std::vector<std::uint8_t> held_now;  ///< [ranks * experts]: what need not be moved there.
   double row_price = 0;                ///< What a moved row costs, as a share of the largest load.
+  const WorkScale* work = nullptr;     ///< What loads are turned into; none where they count.
 
   [[nodiscard]] std::size_t slot_count() const { return rank_count * slots_per_rank; }
+
+  /// Of each of an expert's copies, when there are so many: load, or work.
+  [[nodiscard]] Scenarios copy_load(std::size_t expert, std::size_t copies) const {
+    const double share = 1 / static_cast<double>(copies);
+    Scenarios loads{};
+    for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
+      loads[scenario] = load[expert][scenario] * share;
+    }
+    if (work != nullptr) {
+      for (double& value : loads) {
+        value = work->of(value);
+      }
+    }
+    return loads;
+  }
 
   [[nodiscard]] bool holds_now(std::size_t rank, std::size_t expert) const {
     return held_now[rank * expert_count + expert] != 0;
@@ -41,6 +58,13 @@ class LayerSearch {
   /// `hot_rank_count`, until none is left.
   void improve(std::size_t hot_rank_count);
 
+  /// Goes on at another price.
+  void reprice(double row_price);
+
+  /// Takes moved rows back where they are now while that lowers the cost: what a search at a lower
+  /// price has moved for too little.
+  void give_back();
+
   [[nodiscard]] std::span<const std::size_t> occupants() const { return occupants_; }
 
   [[nodiscard]] std::size_t moved_rows() const;
@@ -52,6 +76,15 @@ class LayerSearch {
   [[nodiscard]] double cost() const;
 
  private:
+  static constexpr int kStepRowsMax = 2;
+
+  /// Steps that gain less would only follow rounding.
+  static constexpr double kLeastGain = 1e-7;
+
+  /// A step whose best case is not better than the best known one by more than this is not looked
+  /// at: of a cost to the power of the norm and the scenarios, so next to nothing.
+  static constexpr double kWorthALook = 0.999;
+
   enum class StepKind : std::uint8_t { kNone, kSwap, kRetarget };
 
   struct Step {
@@ -62,32 +95,59 @@ class LayerSearch {
   };
 
   [[nodiscard]] bool holds(std::size_t rank, std::size_t expert) const {
-    return held_[rank * task_.expert_count + expert] != 0;
+    return held_[rank * task_->expert_count + expert] != 0;
   }
 
   void set_held(std::size_t rank, std::size_t expert, bool held) {
-    held_[rank * task_.expert_count + expert] = held ? 1 : 0;
+    held_[rank * task_->expert_count + expert] = held ? 1 : 0;
   }
 
-  /// Price factor where `incoming` takes the place of `outgoing` on a rank.
-  [[nodiscard]] double price_ratio(std::size_t rank, std::size_t outgoing,
-                                   std::size_t incoming) const;
+  /// Two ranks that may exchange experts.
+  struct PairTask {
+    std::size_t rank = 0;    ///< Beside the hot one.
+    Scenarios others{};      ///< Powers of all other ranks.
+    double least_ratio = 1;  ///< Cost after / before if both were level afterwards, without price.
+  };
+
+  /// Rows that an expert's way from a rank to another costs: 1, or less where one of them holds it
+  /// now.
+  [[nodiscard]] int rows_of_going(std::size_t expert, std::size_t from, std::size_t to) const;
+
+  /// Rows that `coming` costs in the place of `leaving` on a rank.
+  [[nodiscard]] int rows_of_retarget(std::size_t rank, std::size_t leaving,
+                                     std::size_t coming) const;
+
+  /// Price factor of a step that moves so many rows more than before, from -2 to 2.
+  [[nodiscard]] double price_of(int rows) const {
+    const int place = rows + kStepRowsMax;
+    return prices_[static_cast<std::size_t>(place)];
+  }
+
+  /// Whether a step of no less than `least_ratio` before its price can be worth a look.
+  [[nodiscard]] bool may_beat(double least_ratio, int rows, const Step& best) const {
+    return least_ratio * price_of(rows) < best.ratio * kWorthALook;
+  }
 
   void share_out(std::size_t expert);  ///< Load of each of an expert's copies.
   void sum_up(std::size_t rank);       ///< A rank's load and its power.
   void sum_up_powers();                ///< Over ranks.
   void weigh_scenarios(std::size_t hot_rank);
   [[nodiscard]] std::vector<std::size_t> ranks_by_heat() const;
-  void try_swaps(std::size_t hot_rank, Step& best) const;
-  void try_swaps_between(std::size_t hot_rank, std::size_t rank, Step& best) const;
+  void try_swaps(std::size_t hot_rank, Step& best);
+  [[nodiscard]] PairTask pair_task(std::size_t hot_rank, std::size_t rank) const;
+  void try_swaps_between(std::size_t hot_rank, const PairTask& pair, Step& best);
   void try_retargets(std::size_t hot_rank, Step& best) const;
+  [[nodiscard]] bool can_spare(std::size_t slot, std::size_t hot_rank) const;
+  [[nodiscard]] double least_ratio_of_copying(std::size_t expert, std::size_t hot_rank) const;
   void try_retarget(std::size_t hot_rank, std::size_t slot, std::size_t expert, Step& best) const;
   [[nodiscard]] double retarget_ratio(std::size_t slot, std::size_t expert) const;
+  void try_giving_back(std::size_t slot, Step& best) const;
+  [[nodiscard]] double swap_ratio(std::size_t slot, std::size_t other) const;
   void apply(const Step& step);
   void swap_slots(std::size_t slot, std::size_t other);
   void retarget(std::size_t slot, std::size_t expert);
 
-  const LayerTask& task_;
+  const LayerTask* task_;                          ///< Not null.
   std::vector<std::size_t> occupants_;             ///< [slots]
   std::vector<std::uint8_t> held_;                 ///< [ranks * experts]
   std::vector<std::vector<std::size_t>> holders_;  ///< [experts], ranks in no order of meaning.
@@ -96,7 +156,11 @@ class LayerSearch {
   std::vector<Scenarios> rank_power_;              ///< [ranks]
   Scenarios power_sum_{};
   Scenarios inverse_power_sum_{};
-  double row_ratio_ = 1;  ///< (1 + row_price) to the power of a step.
+  double row_price_ = 0;
+  std::array<double, 2 * kStepRowsMax + 1> prices_{};  ///< Of -kStepRowsMax rows and up.
+
+  std::vector<PairTask> pairs_;      ///< [ranks], of the hot rank that is looked at.
+  std::vector<int> rows_of_coming_;  ///< [slots a rank], of the pair that is looked at.
 
   // As the hottest rank weighs the scenarios: what sorts out steps before they are judged.
   std::vector<double> weighed_copy_;  ///< [experts]

@@ -95,6 +95,24 @@ void PolicyOptions::read_count(std::string_view key, std::int32_t min, std::int3
   }
 }
 
+void PolicyOptions::read_word(std::string_view key, std::span<const std::string_view> words,
+                              std::size_t& target) {
+  const auto value = take(key);
+  if (!value.has_value()) {
+    return;
+  }
+  const auto found = std::ranges::find(words, *value);
+  if (found != words.end()) {
+    target = static_cast<std::size_t>(found - words.begin());
+    return;
+  }
+  std::string rule = "one of";
+  for (const std::string_view word : words) {
+    rule += (word == words.front() ? " " : ", ") + std::string(word);
+  }
+  note_problem(key, *value, rule);
+}
+
 Result<void> PolicyOptions::finish() const {
   std::string problem = problem_;
   if (problem.empty() && !unread_.empty()) {

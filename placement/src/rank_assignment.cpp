@@ -1,5 +1,6 @@
 #include "rank_assignment.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace eplb::placement {
@@ -91,6 +92,27 @@ std::vector<std::size_t> assign_best(const std::vector<std::int64_t>& gain, std:
     assignment.take_in(row);
   }
   return assignment.column_of_row();
+}
+
+std::vector<std::size_t> on_present_ranks(const std::vector<std::vector<std::size_t>>& packs,
+                                          std::span<const std::uint8_t> held) {
+  const std::size_t rank_count = packs.size();
+  const std::size_t expert_count = held.size() / rank_count;
+  const std::size_t slots_per_rank = packs.front().size();
+  std::vector<std::int64_t> staying(rank_count * rank_count, 0);
+  for (std::size_t pack = 0; pack < rank_count; ++pack) {
+    for (std::size_t rank = 0; rank < rank_count; ++rank) {
+      staying[pack * rank_count + rank] = std::ranges::count_if(
+          packs[pack], [&](std::size_t expert) { return held[rank * expert_count + expert] != 0; });
+    }
+  }
+  const std::vector<std::size_t> rank_of_pack = assign_best(staying, rank_count);
+  std::vector<std::size_t> occupants(rank_count * slots_per_rank);
+  for (std::size_t pack = 0; pack < rank_count; ++pack) {
+    std::ranges::copy(packs[pack], occupants.begin() + static_cast<std::ptrdiff_t>(
+                                                           rank_of_pack[pack] * slots_per_rank));
+  }
+  return occupants;
 }
 
 }  // namespace eplb::placement

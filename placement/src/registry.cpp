@@ -8,9 +8,14 @@
 #include "deepseek_policy.hpp"
 #include "default_policy.hpp"
 #include "eplb/placement/policy_options.hpp"
+#include "flash_policy.hpp"
 #include "linear_policy.hpp"
+#include "local_first_policy.hpp"
 #include "newest_parts_policy.hpp"
 #include "robust_policy.hpp"
+#include "snake_policy.hpp"
+#include "static_policy.hpp"
+#include "swift_policy.hpp"
 #include "trtllm_policy.hpp"
 
 namespace eplb::placement {
@@ -40,14 +45,35 @@ PolicyPointer make_windowed(PolicyOptions& options) {
                               : std::make_unique<NewestPartsPolicy>(std::move(policy), windows);
 }
 
+PolicyPointer make_flash(PolicyOptions& options) {
+  FlashOptions chosen;
+  options.read_number("risk", 0, 10, chosen.risk);
+  options.read_count("groups", 1, 64, chosen.groups);
+  options.read_count("reach", 0, 1024, chosen.reach);
+  return std::make_unique<FlashPolicy>(chosen);
+}
+
+PolicyPointer make_swift(PolicyOptions& options) {
+  std::int32_t even_shares = 0;
+  options.read_count("even_shares", 0, 1, even_shares);
+  return std::make_unique<SwiftPolicy>(even_shares == 1 ? SwiftShares::kEven
+                                                        : SwiftShares::kPublished);
+}
+
 PolicyPointer make_robust_with(std::string_view name, RobustOptions chosen,
                                PolicyOptions& options) {
   options.read_number("price", 0, 1, chosen.price);
   options.read_number("rank_price", 0, 1, chosen.rank_price);
+  options.read_number("second_price", 0, 1, chosen.second_price_share);
   options.read_count("directions", 0, kDirectionsMax, chosen.scenarios.direction_count);
   options.read_number("reach", 0, 100, chosen.scenarios.reach);
   options.read_count("history", 1, kPartsMax, chosen.scenarios.history_parts);
   options.read_count("fresh_starts", 0, kFreshStartsMax, chosen.fresh_starts);
+  constexpr std::array<std::string_view, 3> kObjectives{"tokens", "cost", "auto"};
+  auto objective = static_cast<std::size_t>(chosen.objective);
+  options.read_word("objective", kObjectives, objective);
+  chosen.objective = static_cast<Objective>(objective);
+  options.read_number("step_tokens", 0, 1e9, chosen.step_tokens);
   options.read_number("max_moved", 0, 1, chosen.max_moved_share);
   return std::make_unique<RobustPolicy>(name, chosen);
 }
@@ -65,9 +91,14 @@ PolicyPointer make_robust(PolicyOptions& options) {
 
 constexpr std::array kEntries{Entry{DeepseekPolicy::kName, &make_windowed<DeepseekPolicy>},
                               Entry{DefaultPolicy::kName, &make_windowed<DefaultPolicy>},
+                              Entry{FlashPolicy::kName, &make_flash},
                               Entry{kFrugal, &make_frugal},
                               Entry{LinearPolicy::kName, &make_plain<LinearPolicy>},
+                              Entry{LocalFirstPolicy::kName, &make_windowed<LocalFirstPolicy>},
                               Entry{kRobust, &make_robust},
+                              Entry{SnakePolicy::kName, &make_windowed<SnakePolicy>},
+                              Entry{StaticPolicy::kName, &make_windowed<StaticPolicy>},
+                              Entry{SwiftPolicy::kName, &make_swift},
                               Entry{TrtllmPolicy::kName, &make_windowed<TrtllmPolicy>}};
 
 constexpr auto kNames = [] {

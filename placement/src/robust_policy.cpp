@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -13,19 +12,13 @@
 #include "fresh_start.hpp"
 #include "layer_search.hpp"
 #include "layerwise.hpp"
+#include "move_budget.hpp"
 
 namespace eplb::placement {
 namespace {
 
 /// Ranks that a step is sought for, the hottest first, before a search counts as done.
 constexpr std::size_t kHotRanks = 8;
-
-/// What a layer's plan would bring.
-struct LayerPlan {
-  std::vector<LogicalExpertId> occupants;
-  std::size_t moved_rows = 0;
-  double gain = 0;  ///< Cost of what serves, without price, over that of the plan, less 1.
-};
 
 std::vector<LogicalExpertId> as_experts(std::span<const std::size_t> occupants) {
   std::vector<LogicalExpertId> experts;
@@ -34,6 +27,14 @@ std::vector<LogicalExpertId> as_experts(std::span<const std::size_t> occupants) 
     experts.push_back(LogicalExpertId{static_cast<std::int32_t>(expert)});
   }
   return experts;
+}
+
+bool knows_cost(const PolicyProblem& problem, const RobustOptions& options) {
+  const ExpertLayerCost& cost = problem.costs.layer;
+  return options.step_tokens > 0 && cost.ns_per_touched_expert + cost.ns_per_padded_row +
+                                            cost.ns_per_dispatched_row + cost.ns_per_combined_row +
+                                            cost.ns_per_assignment >
+                                        0;
 }
 
 /// Plans the layers of one problem, one after the other.
@@ -56,13 +57,15 @@ class Planner {
     if (shape.slots_per_rank() >= shape.expert_count) {
       return everything_everywhere();
     }
-    const LayerTask task = task_of(layer, current);
+    const std::optional<WorkScale> work = work_of(layer);
+    LayerTask task = task_of(layer, current);
+    task.work = work.has_value() ? &*work : nullptr;
     std::optional<LayerSearch> best;
     double cost_now = 0;
     if (current != nullptr && current->slot_count() == shape.slot_count()) {
       best.emplace(task, without_waste(task, numbers_of(*current)));
       cost_now = best->load_cost();
-      best->improve(kHotRanks);
+      search_from_serving(task, *best);
     }
     search_afresh(task, best);
     LayerPlan plan{.occupants = as_experts(best->occupants()),
@@ -101,10 +104,15 @@ class Planner {
     return plan;
   }
 
-  [[nodiscard]] double row_price() const {
+  /// Where one expert takes more than half of a layer, balance is worth more than a few rows: those
+  /// that steps must move together on the way from one number of its copies to another.
+  [[nodiscard]] double row_price(LayerId layer) const {
     constexpr double kPercent = 100;
-    return options_.price * kPercent / problem_.shape.slot_count() +
-           options_.rank_price / problem_.shape.slots_per_rank();
+    constexpr double kDiscount = 0.1;
+    const auto load = load_.row(layer.value);
+    const double discount = load.maxCoeff() > load.sum() / 2 ? kDiscount : 1;
+    return discount * (options_.price * kPercent / problem_.shape.slot_count() +
+                       options_.rank_price / problem_.shape.slots_per_rank());
   }
 
   [[nodiscard]] LayerTask task_of(LayerId layer, const LayerPlacement* current) const {
@@ -115,7 +123,7 @@ class Planner {
         .slots_per_rank = static_cast<std::size_t>(shape.slots_per_rank()),
         .load = std::span(foreseen_).subspan(layer.index() * expert_count_, expert_count_),
         .held_now = {},
-        .row_price = current == nullptr ? 0 : row_price()};
+        .row_price = current == nullptr ? 0 : row_price(layer)};
     task.held_now.assign(task.rank_count * task.expert_count, 0);
     const std::int32_t known_ranks =
         current == nullptr ? 0 : std::min(shape.rank_count, current->rank_count());
@@ -127,6 +135,22 @@ class Planner {
       }
     }
     return task;
+  }
+
+  /// How a layer's load counts; none where it is tokens.
+  [[nodiscard]] std::optional<WorkScale> work_of(LayerId layer) const {
+    if (options_.objective == Objective::kTokens || !knows_cost(problem_, options_)) {
+      return std::nullopt;
+    }
+    const Shape& shape = problem_.shape;
+    const ExpertWork work(problem_.costs.layer, shape, options_.step_tokens);
+    const double tokens_per_unit = options_.step_tokens * shape.expert_count / shape.rank_count;
+    double sum = 0;
+    for (std::size_t expert = 0; expert < expert_count_; ++expert) {
+      const Scenarios& load = foreseen_[layer.index() * expert_count_ + expert];
+      sum += work.of(load.front() * tokens_per_unit);
+    }
+    return WorkScale(work, tokens_per_unit, sum / shape.rank_count);
   }
 
   [[nodiscard]] std::vector<std::size_t> numbers_of(const LayerPlacement& layer) const {
@@ -145,6 +169,25 @@ class Planner {
     return best.cost() <= 1 + kScenarios * task.row_price * static_cast<double>(rows);
   }
 
+  /// Where several ranks are about equally hot no single step gains its price, though all together
+  /// do: a second search at a part of the price takes them, and gives back what they were not
+  /// worth.
+  void search_from_serving(const LayerTask& task, LayerSearch& search) const {
+    LayerSearch second = search;
+    search.improve(kHotRanks);
+    if (options_.second_price_share == 1) {
+      return;
+    }
+    second.reprice(options_.second_price_share * task.row_price);
+    second.improve(kHotRanks);
+    second.reprice(task.row_price);
+    second.give_back();
+    second.improve(kHotRanks);
+    if (second.cost() < search.cost()) {
+      search = std::move(second);
+    }
+  }
+
   /// Exchanges `best` for what is found from scratch, if that is better after its price.
   void search_afresh(const LayerTask& task, std::optional<LayerSearch>& best) const {
     const bool only_way = !best.has_value();
@@ -161,8 +204,10 @@ class Planner {
       order.emplace_back(starts[start].cost(), start);
     }
     std::ranges::sort(order);
-    order.resize(
-        std::min(order.size(), static_cast<std::size_t>(std::max(options_.fresh_starts, 1))));
+    // There are more than usual where one expert takes most of the layer, and all are worth a try.
+    const std::size_t extra = std::max(starts.size(), kUsualStarts) - kUsualStarts;
+    order.resize(std::min(order.size(),
+                          extra + static_cast<std::size_t>(std::max(options_.fresh_starts, 1))));
     std::optional<std::size_t> winner;
     double least = only_way ? 0 : best->cost();
     for (const auto& [cost, start] : order) {
@@ -171,14 +216,15 @@ class Planner {
         continue;
       }
       search.improve(kHotRanks);
+      search.give_back();
+      search.improve(kHotRanks);
       if ((only_way && !winner.has_value()) || search.cost() < least) {
         least = search.cost();
         winner = start;
       }
     }
     if (winner.has_value()) {
-      best.emplace(task, std::vector<std::size_t>(starts[*winner].occupants().begin(),
-                                                  starts[*winner].occupants().end()));
+      best = std::move(starts[*winner]);
     }
   }
 
@@ -189,34 +235,15 @@ class Planner {
   RealLoadMatrix load_;
 };
 
-/// Puts layers back to what serves, those first whose rows gain least, until the rest is within the
-/// budget.
-void keep_to_budget(std::vector<LayerPlan>& plans, const PolicyProblem& problem, double share) {
-  const auto slots = static_cast<double>(problem.shape.slot_count()) *
-                     static_cast<double>(problem.shape.layer_count);
-  double rest = share * slots;
-  std::vector<std::size_t> order(plans.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, [&](std::size_t left, std::size_t right) {
-    return plans[left].gain * static_cast<double>(plans[right].moved_rows) >
-           plans[right].gain * static_cast<double>(plans[left].moved_rows);
-  });
-  for (const std::size_t layer : order) {
-    const auto rows = static_cast<double>(plans[layer].moved_rows);
-    if (rows <= rest) {
-      rest -= rows;
-      continue;
-    }
-    const auto now = problem.current->layer(LayerId{static_cast<std::int32_t>(layer)}).occupants();
-    plans[layer].occupants.assign(now.begin(), now.end());
-  }
-}
-
 }  // namespace
 
 Result<Placement> RobustPolicy::place(const PolicyProblem& problem) const {
   if (auto checked = check_problem(problem); !checked) {
     return tl::unexpected(checked.error());
+  }
+  if (options_.objective == Objective::kCost && !knows_cost(problem, options_)) {
+    return fail(ErrorCode::kInvalidArgument,
+                "objective=cost needs step_tokens and the costs of an expert layer");
   }
   const Planner planner(problem, options_);
   std::vector<LayerPlan> plans;

@@ -9,11 +9,23 @@
 
 namespace eplb::placement {
 
+/// What is levelled over ranks.
+enum class Objective : std::uint8_t {
+  kTokens,
+  kCost,  ///< The cost model's terms (expert_work.hpp).
+  kAuto   ///< The cost model's where it is known together with the tokens of a step, else tokens.
+};
+
 /// Prices are shares of the busiest rank's load: by how much it must fall for a move to pay. A
 /// moved row pays its part of both.
 struct RobustOptions {
-  double price = 0;            ///< Of moving 1 % of a layer's slots.
-  double rank_price = 1.1e-3;  ///< Of moving as many rows as a rank has slots.
+  double price = 0;          ///< Of moving 1 % of a layer's slots.
+  double rank_price = 1e-3;  ///< Of moving as many rows as a rank has slots.
+  /// Share of the price that a second search from what serves is made at, which then gives back at
+  /// the full price; 1 is none.
+  double second_price_share = 1;
+  Objective objective = Objective::kAuto;
+  double step_tokens = 0;  ///< Tokens that an expert gets in a step, mean; 0 is not known.
   ScenarioOptions scenarios = {};
   /// Placements from scratch that are searched from, besides the one that serves; the most
   /// promising ones, at most kFreshStartsMax.
@@ -25,8 +37,9 @@ struct RobustOptions {
 /// Its rows are dear, so that a plan stays for long and more change comes before the next one.
 [[nodiscard]] constexpr RobustOptions frugal_options() {
   RobustOptions options;
-  options.price = 1.1e-3;
-  options.rank_price = 1.5e-3;
+  options.price = 0.8e-3;
+  options.rank_price = 4e-3;
+  options.second_price_share = 0.3;
   options.scenarios.reach = 4;
   return options;
 }

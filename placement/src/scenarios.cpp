@@ -3,6 +3,7 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace eplb::placement {
 namespace {
@@ -137,6 +138,42 @@ PartWeights best_forecast(const Products& products) {
   return smoothed_error < newest_error ? smoothed_part(products, count) : newest_part(count);
 }
 
+/// Share of the way back to the mean of what was before that the load goes from one part to the
+/// next, by least squares: near 0 where it stays where it has gone, near 1 where it only visits.
+double reversion(const Products& products) {
+  double along = 0;
+  double whole = 0;
+  for (Eigen::Index next = 2; next < products.rows(); ++next) {
+    PartWeights back = PartWeights::Zero(next + 1);
+    back.head(next).setConstant(1.0 / static_cast<double>(next));
+    back(next - 1) -= 1;
+    PartWeights gone = PartWeights::Zero(next + 1);
+    gone(next - 1) = -1;
+    gone(next) = 1;
+    const PartWeights image = products.topLeftCorner(next + 1, next + 1).lazyProduct(back);
+    along += gone.dot(image);
+    whole += back.dot(image);
+  }
+  return whole > 0 ? std::clamp(along / whole, 0.0, 1.0) : 0;
+}
+
+/// The usual step along a component from one part to the next: root mean square where the load
+/// reverts, so that rare large steps count. Where it stays, they lie behind it and a median says
+/// what the next step is like; `reverting` goes from 0 to 1.
+double usual_step(const Eigen::Ref<const Eigen::VectorXd>& component, double reverting) {
+  constexpr double kDeviationsPerMedian = 1.4826;  // Of the size of a normal variable.
+  std::vector<double> sizes;
+  double squares = 0;
+  for (Eigen::Index part = 1; part < component.size(); ++part) {
+    sizes.push_back(std::abs(component(part) - component(part - 1)));
+    squares += sizes.back() * sizes.back();
+  }
+  const double root_mean_square = std::sqrt(squares / static_cast<double>(sizes.size()));
+  std::ranges::sort(sizes);
+  const double typical = std::min(root_mean_square, kDeviationsPerMedian * sizes[sizes.size() / 2]);
+  return typical + reverting * (root_mean_square - typical);
+}
+
 /// How far each scenario goes from the forecast, as weighted sums of parts.
 std::vector<PartWeights> displacements(const Products& products, const ScenarioOptions& options) {
   const Eigen::Index count = products.rows();
@@ -145,6 +182,9 @@ std::vector<PartWeights> displacements(const Products& products, const ScenarioO
     return steps;
   }
   const Components components = leading_components(products, count);
+  // Half of the way back in one part is a visit for sure.
+  const double visiting = std::min(1.0, 3 * reversion(products));
+  const double reverting = visiting * visiting;
   const Eigen::Index wanted =
       std::min<Eigen::Index>(options.direction_count, components.vectors.cols());
   for (Eigen::Index index = 0; index < wanted; ++index) {
@@ -152,13 +192,7 @@ std::vector<PartWeights> displacements(const Products& products, const ScenarioO
       break;
     }
     const auto vector = components.vectors.col(index);
-    double squares = 0;
-    for (Eigen::Index part = 1; part < count; ++part) {
-      const double step = vector(part) - vector(part - 1);
-      squares += step * step;
-    }
-    const double step = std::sqrt(squares / static_cast<double>(count - 1));
-    steps.emplace_back(options.reach * step *
+    steps.emplace_back(options.reach * usual_step(vector, reverting) *
                        (vector - PartWeights::Constant(count, vector.mean())));
   }
   return steps;

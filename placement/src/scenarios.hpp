@@ -17,6 +17,28 @@ inline constexpr std::size_t kScenarioCount = 10;
 /// One figure for each scenario; the forecast comes first.
 using Scenarios = std::array<double, kScenarioCount>;
 
+// Products and sums over scenarios are taken in two halves side by side: each step of a single one
+// would wait for the last.
+static_assert(kScenarioCount % 2 == 0);
+
+[[nodiscard]] inline double product(const Scenarios& values) {
+  std::array<double, 2> halves{1, 1};
+  for (std::size_t scenario = 0; scenario < kScenarioCount; scenario += 2) {
+    halves[0] *= values[scenario];
+    halves[1] *= values[scenario + 1];
+  }
+  return halves[0] * halves[1];
+}
+
+[[nodiscard]] inline double weighed_sum(const Scenarios& values, const Scenarios& weights) {
+  std::array<double, 2> halves{};
+  for (std::size_t scenario = 0; scenario < kScenarioCount; scenario += 2) {
+    halves[0] += weights[scenario] * values[scenario];
+    halves[1] += weights[scenario + 1] * values[scenario + 1];
+  }
+  return halves[0] + halves[1];
+}
+
 /// Each direction takes two scenarios, and the forecast keeps at least two.
 inline constexpr std::int32_t kDirectionsMax = kScenarioCount / 2 - 1;
 

@@ -138,7 +138,7 @@ TEST_CASE("score reports all wrong options in one go") {
         "eplb score: error: --ranks: must be a whole number from 1 to 2147483647, got '0'\n"
         "eplb score: error: --redundant: must be a whole number from 0 to 1023, got 'x'\n"
         "eplb score: error: --policy: unknown policy 'fastest', allowed are deepseek, default, "
-        "frugal, linear, program, robust, trtllm\n"
+        "flash, frugal, linear, local_first, program, robust, snake, static, swift, trtllm\n"
         "See 'eplb score --help'.\n");
 }
 

@@ -31,10 +31,11 @@ TEST_CASE("an option that a policy does not have is refused with those that it h
         "policy 'default': unknown option 'price', allowed are windows");
   CHECK(refusal_of("linear:windows=1") ==
         "policy 'linear': unknown option 'windows', it takes none");
-  CHECK(
-      refusal_of("robust:prize=1") ==
-      "policy 'robust': unknown option 'prize', allowed are price, rank_price, directions, reach, "
-      "history, fresh_starts, max_moved");
+  CHECK(refusal_of("robust:prize=1") ==
+        "policy 'robust': unknown option 'prize', allowed are price, rank_price, second_price, "
+        "directions, reach, history, fresh_starts, objective, step_tokens, max_moved");
+  CHECK(refusal_of("robust:objective=time") ==
+        "policy 'robust': option 'objective' must be one of tokens, cost, auto, got 'time'");
 }
 
 TEST_CASE("an option out of range, or no number at all, is refused with the range") {

@@ -14,7 +14,8 @@
 namespace eplb::test {
 namespace {
 
-constexpr std::array<std::string_view, 3> kLoadPolicies{"deepseek", "default", "trtllm"};
+constexpr std::array<std::string_view, 7> kLoadPolicies{
+    "deepseek", "default", "local_first", "snake", "static", "swift", "trtllm"};
 
 constexpr Shape kShape{
     .layer_count = 2, .expert_count = 4, .redundant_slot_count = 2, .rank_count = 3};

@@ -14,9 +14,10 @@ namespace {
 
 TEST_CASE("the policies are listed by name, ascending") {
   const auto names = policy_names();
-  CHECK(
-      std::vector<std::string_view>(names.begin(), names.end()) ==
-      std::vector<std::string_view>{"deepseek", "default", "frugal", "linear", "robust", "trtllm"});
+  CHECK(std::vector<std::string_view>(names.begin(), names.end()) ==
+        std::vector<std::string_view>{"deepseek", "default", "flash", "frugal", "linear",
+                                      "local_first", "robust", "snake", "static", "swift",
+                                      "trtllm"});
 }
 
 TEST_CASE("a policy made by name bears that name") {
@@ -32,8 +33,8 @@ TEST_CASE("an unknown policy is refused with the names that there are") {
   REQUIRE(!policy.has_value());
   CHECK(policy.error().code == ErrorCode::kInvalidArgument);
   CHECK(policy.error().message ==
-        "unknown policy 'greedy', allowed are deepseek, default, frugal, linear, robust, "
-        "trtllm");
+        "unknown policy 'greedy', allowed are deepseek, default, flash, frugal, linear, "
+        "local_first, robust, snake, static, swift, trtllm");
 }
 
 TEST_CASE("linear repeats the experts in order, whatever the load") {

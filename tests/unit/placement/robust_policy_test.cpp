@@ -58,12 +58,31 @@ TEST_CASE("a price above the gain forbids the swap") {
 
 TEST_CASE("frugal leaves a gain alone that robust takes") {
   // 10.3 and 9.7 are levelled by exchanging two experts that differ by 0.3. Two of six rows are
-  // 33 % of the slots: 3.6 % at frugal's price, more than there is to gain.
+  // 33 % of the slots and two thirds of a rank's: 2.9 % at frugal's prices, about what there is to
+  // gain at most, and more than the smooth maximum gains.
   const Placement current = placement_of(kTwoRanks, {0, 1, 2, 3, 4, 5});
   const RealLoadMatrix load = load_of({{5.3, 3, 2, 5, 2.7, 2}});
   CHECK(planned("frugal", current, load) == Numbers{0, 1, 2, 3, 4, 5});
   CHECK(planned("frugal:price=0", current, load) != Numbers{0, 1, 2, 3, 4, 5});
   CHECK(planned("robust", current, load) != Numbers{0, 1, 2, 3, 4, 5});
+}
+
+TEST_CASE("a second search at a part of the price sees what no single step is worth") {
+  // Ranks of 10, 10, 6 and 6: two swaps of 4 for 2 make all 8. The first one alone leaves a rank of
+  // 10 and gains 1.1 % by the smooth maximum; a swap costs a rank's rows.
+  const Shape shape{.layer_count = 1, .expert_count = 8, .rank_count = 4};
+  const Numbers as_is{0, 1, 2, 3, 4, 5, 6, 7};
+  const Placement current = placement_of(shape, as_is);
+  const RealLoadMatrix load = load_of({{6, 4, 6, 4, 4, 2, 4, 2}});
+  const auto with = [&](const std::string& options) {
+    return planned("robust:fresh_starts=0," + options, current, load);
+  };
+  CHECK(with("rank_price=0.05") == as_is);
+  const Placement levelled = placement_of(shape, with("rank_price=0.05,second_price=0.1"));
+  CHECK(imbalance_of(levelled, load) == 1);
+  CHECK(moved_expert_count(current, levelled) == 4);
+  // Worth 25 % and priced 60 %: made without price, both are given back.
+  CHECK(with("rank_price=0.3,second_price=0") == as_is);
 }
 
 TEST_CASE("a spare slot goes to the expert that needs it") {

@@ -16,6 +16,11 @@
 namespace eplb::cli {
 namespace {
 
+/// Peers' ideas that are there to be scored (docs/policies.md); nobody is advised to serve with
+/// them.
+constexpr std::array<std::string_view, 5> kResearchPolicies{"flash", "local_first", "snake",
+                                                            "static", "swift"};
+
 /// What a configuration allows.
 constexpr std::int64_t kStepIntervalMax = 10'000'000;
 
@@ -70,10 +75,11 @@ std::optional<double> moved_bytes_per_rearrangement(
 
 std::vector<Arm> arms_of(const EplbOptions& options) {
   const std::vector<std::int32_t> intervals = step_intervals(options.step_interval);
-  const auto policies = placement::policy_names();
   std::vector<Arm> arms;
-  arms.reserve(policies.size() * intervals.size());
-  for (const std::string_view policy : policies) {
+  for (const std::string_view policy : placement::policy_names()) {
+    if (std::ranges::find(kResearchPolicies, policy) != kResearchPolicies.end()) {
+      continue;
+    }
     for (const std::int32_t interval : intervals) {
       arms.push_back({.policy = std::string(policy), .step_interval = interval});
     }

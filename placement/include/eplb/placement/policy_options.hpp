@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +23,10 @@ class PolicyOptions {
   /// Sets `target` if the option is given.
   void read_number(std::string_view key, double min, double max, double& target);
   void read_count(std::string_view key, std::int32_t min, std::int32_t max, std::int32_t& target);
+
+  /// Sets `target` to the place of the word that the option is.
+  void read_word(std::string_view key, std::span<const std::string_view> words,
+                 std::size_t& target);
 
   /// kInvalidArgument with the first option that no reader knew, or whose value was out of range.
   [[nodiscard]] Result<void> finish() const;
