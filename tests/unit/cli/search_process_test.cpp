@@ -28,6 +28,7 @@ pid_t start(const std::vector<std::string>& arguments) {
   std::vector<std::string> words{kProgram};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) {
     pointers.push_back(word.data());
   }

@@ -28,6 +28,7 @@ placement::SearchOptions search_of(const std::string& text) {
 
 Strings keys_of(const placement::SearchOptions& search) {
   Strings keys;
+  keys.reserve(search.axes.size());
   for (const placement::SearchAxis& axis : search.axes) {
     keys.push_back(axis.key);
   }

@@ -31,6 +31,7 @@ class FormulaJudge {
     return [this](std::span<const SearchRun> runs) -> Result<std::vector<RunOutcome>> {
       asked.emplace_back(runs.begin(), runs.end());
       std::vector<RunOutcome> outcomes;
+      outcomes.reserve(runs.size());
       for (const SearchRun& run : runs) {
         outcomes.push_back(formula_(run));
       }
@@ -46,6 +47,7 @@ class FormulaJudge {
 
 Places front_of(const SearchOutcome& outcome) {
   Places places;
+  places.reserve(outcome.front.size());
   for (const FrontMember& member : outcome.front) {
     places.push_back(member.candidate);
   }

@@ -95,8 +95,9 @@ Json means_json(const SearchReport& report, const placement::Samples& samples) {
 
 std::vector<Advantage> advantages_of(const SearchReport& report, const placement::Samples& base,
                                      const placement::Samples& samples) {
-  std::vector<Advantage> advantages;
   const std::vector<SearchObjective>& objectives = options_of(report).objectives;
+  std::vector<Advantage> advantages;
+  advantages.reserve(objectives.size());
   for (std::size_t index = 0; index < objectives.size(); ++index) {
     advantages.push_back(advantage_of(base, samples, index, objectives[index]));
   }
@@ -184,6 +185,7 @@ Json rungs_json(const SearchReport& report) {
 std::vector<std::uint64_t> seeds_of(const SearchReport& report, std::int32_t first,
                                     std::int32_t count) {
   std::vector<std::uint64_t> seeds;
+  seeds.reserve(static_cast<std::size_t>(count));
   for (std::int32_t index = first; index < first + count; ++index) {
     seeds.push_back(report.config.scenario.run.seed + static_cast<std::uint64_t>(index));
   }
@@ -200,6 +202,7 @@ std::vector<FrontRow> front_rows(const SearchReport& report) {
   const placement::SearchOutcome& outcome = report.outcome;
   const bool is_confirmed = !outcome.base_confirmed.empty();
   std::vector<FrontRow> rows;
+  rows.reserve(outcome.front.size());
   for (const placement::FrontMember& member : outcome.front) {
     const placement::Samples& base = is_confirmed ? outcome.base_confirmed : outcome.base.back();
     const placement::Samples& own =
