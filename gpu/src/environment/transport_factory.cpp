@@ -91,10 +91,11 @@ Result<MadeTransport> make_transport(const GpuRankOptions& options, const Transp
   if (options.communicator == Communicator::kSymmMem) {
     return made(std::make_unique<CopyEngineTransport>(
         parts.memory, parts.clock,
-        CopyEngineOptions{.device = device,
-                          .pieces_per_batch = options.eplb.batched_copies ? kCopiesPerBatch : 1,
-                          .stream_count = options.eplb.copy_streams,
-                          .rate_limit_gb_per_s = options.eplb.copy_rate_limit_gb_per_s.value_or(0)}));
+        CopyEngineOptions{
+            .device = device,
+            .pieces_per_batch = options.eplb.batched_copies ? kCopiesPerBatch : 1,
+            .stream_count = options.eplb.copy_streams,
+            .rate_limit_gb_per_s = options.eplb.copy_rate_limit_gb_per_s.value_or(0)}));
   }
   if (options.communicator == Communicator::kTorchGloo) {
     return made(

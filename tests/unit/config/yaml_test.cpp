@@ -27,8 +27,7 @@ TEST_CASE("a text without content is said to be empty") {
 TEST_CASE("a root that is no mapping is refused") {
   const std::string must =
       "must be a mapping of model, hardware, parallel, engine, serving, workload, eplb, faults, "
-      "run, "
-      "or of hardware, program, run, got ";
+      "run, search, or of hardware, program, run, got ";
   CHECK(problems("- model") == "t.yaml:1:1: error: " + must + "a list\n");
   CHECK(problems("\n  model") == "t.yaml:2:3: error: " + must + "model\n");
 }

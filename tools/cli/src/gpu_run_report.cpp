@@ -135,7 +135,8 @@ sim::SimulationResult in_terms_of_sim(const gpu::ServeResult& serve,
     const Rearrangement& rearrangement = serve.rearrangements[index];
     const bool drained = rearrangement.abort.cause == FailureCause::kDrained;  // By the run's end.
     result.aborted_rearrangement_count += rearrangement.abort && !drained ? 1 : 0;
-    result.rearrangements.push_back({.rearrangement = rearrangement, .wire_ns = serve.wire_ns[index]});
+    result.rearrangements.push_back(
+        {.rearrangement = rearrangement, .wire_ns = serve.wire_ns[index]});
   }
   return result;
 }

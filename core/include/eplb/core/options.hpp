@@ -152,8 +152,8 @@ struct EplbOptions {
 
   std::int32_t copy_streams = 2;  ///< Streams that a rank's copies between ranks are dealt to.
   bool batched_copies = true;     ///< One call for a batch of copies, else a call each.
-  /// What a rank's copies between ranks may take of its links, so that forwards beside them keep the
-  /// rest; in 1e9 bytes a second. Of symm_mem only. None: no limit.
+  /// What a rank's copies between ranks may take of its links, so that forwards beside them keep
+  /// the rest; in 1e9 bytes a second. Of symm_mem only. None: no limit.
   std::optional<double> copy_rate_limit_gb_per_s = std::nullopt;
   Handshake handshake = Handshake::kStatuses;
   /// Rows on each rank that receive weights before their commit; none: default_landing_rows.
