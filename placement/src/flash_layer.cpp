@@ -147,7 +147,7 @@ FlashLayer::Packs FlashLayer::plan() const {
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::ranges::greater{},
                            [&](std::size_t expert) { return worth_[expert]; });
-  const std::size_t groups = static_cast<std::size_t>(options_.groups);
+  const auto groups = static_cast<std::size_t>(options_.groups);
   const std::size_t group_size = (order.size() + groups - 1) / groups;
   Copies copies(load_.size(), 1);
   std::size_t spares = group_.rank_count * group_.slots_per_rank - load_.size();

@@ -18,7 +18,7 @@ namespace {
 /// One layer's ranks as they fill up with copies.
 class NodeFilling {
  public:
-  NodeFilling(const PolicyProblem& problem)
+  explicit NodeFilling(const PolicyProblem& problem)
       : problem_(problem),
         experts_(static_cast<std::size_t>(problem.shape.rank_count)),
         rank_load_(experts_.size(), 0) {}

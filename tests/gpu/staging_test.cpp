@@ -35,6 +35,7 @@ constexpr std::int32_t kFilledBeyondMax = 70;
 /// Counters of a stripe, above any expert, and how many stripes there may be.
 constexpr std::int32_t kCounters = 896;
 constexpr std::int32_t kStripes = 8;
+constexpr auto kCountersOfAll = std::size_t{kCounters} * kStripes;
 
 /// Device memory for any of the cases of up to so many rows, so that none allocates its own.
 struct Arena {
@@ -52,7 +53,7 @@ struct Arena {
   DeviceBuffer<float> router_weights{picks};
   DeviceBuffer<std::int64_t> slot_ids{picks + kGuard};
   DeviceBuffer<float> staged_weights{picks + kGuard};
-  DeviceBuffer<std::int32_t> logical_counts{kStripes * kCounters};
+  DeviceBuffer<std::int32_t> logical_counts{kCountersOfAll};
   DeviceBuffer<std::int32_t> slot_counts{2048};
   DeviceBuffer<std::int32_t> record_gate{1};
   DeviceBuffer<std::int32_t> unpadded_row_count{1};
@@ -102,7 +103,7 @@ void compare(Checks& checks, const Arena& arena, StagingArguments<Id> arguments,
   arena.logical_counts.fill_bytes(kPoison, stream);
   arena.slot_counts.fill_bytes(kPoison, stream);
   const std::vector<std::int32_t> zeros(2048);
-  arena.logical_counts.upload(std::vector<std::int32_t>(kStripes * kCounters, 0), stream);
+  arena.logical_counts.upload(std::vector<std::int32_t>(kCountersOfAll, 0), stream);
   arena.slot_counts.upload({zeros.data(), 960}, stream);
 
   arguments.logical_ids = reinterpret_cast<const Id*>(arena.logical_ids.data());

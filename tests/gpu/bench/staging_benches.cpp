@@ -157,7 +157,7 @@ class StagedLayer {
   DeviceBuffer<std::uint8_t> is_padding_;
   DeviceBuffer<std::int32_t> gate_{1};
   DeviceBuffer<std::int32_t> unpadded_{1};
-  DeviceBuffer<std::int32_t> counts_{PassRecorder::kStripes * kExpertCount};
+  DeviceBuffer<std::int32_t> counts_{std::size_t{PassRecorder::kStripes} * kExpertCount};
 };
 
 /// Ids and weights in and out, the mask, activations in, staged values and scales out.

@@ -20,6 +20,9 @@
 namespace eplb {
 namespace {
 
+constexpr const char* kConfigs = EPLB_SOURCE_DIR "/configs";
+constexpr const char* kQuickstart = EPLB_SOURCE_DIR "/configs/quickstart.yaml";
+
 using cli::ProgramPolicy;
 using Json = nlohmann::ordered_json;
 
@@ -127,9 +130,8 @@ TEST_CASE("the documents' example plans what the policy that it copies plans") {
 TEST_CASE("the example serves in the simulator as the policy that it copies does") {
   const auto simulated = [](const std::string& policy) {
     const test::Outcome outcome =
-        test::run_eplb({"sim", EPLB_SOURCE_DIR "/configs/quickstart.yaml", "--configs",
-                        EPLB_SOURCE_DIR "/configs", "--set", "run.steps=300", "--set",
-                        "eplb.step_interval=120", "--set", "eplb.window_size=60", "--set",
+        test::run_eplb({"sim", kQuickstart, "--configs", kConfigs, "--set", "run.steps=300",
+                        "--set", "eplb.step_interval=120", "--set", "eplb.window_size=60", "--set",
                         "run.compare_off=false", "--set", "eplb.policy=" + policy, "--json", "-"});
     CHECK(outcome.err == "");
     REQUIRE(outcome.code == 0);
@@ -281,10 +283,10 @@ TEST_CASE("a program's failure ends a command with exit code 2") {
                       "program:" + script.path()});
   CHECK(outcome.code == 2);
   CHECK(outcome.err.find("ended with exit code 7 before it answered") != std::string::npos);
-  const test::Outcome simulated = test::run_eplb(
-      {"sim", EPLB_SOURCE_DIR "/configs/quickstart.yaml", "--configs", EPLB_SOURCE_DIR "/configs",
-       "--set", "run.steps=300", "--set", "eplb.step_interval=120", "--set", "eplb.window_size=60",
-       "--set", "eplb.policy=program:" + script.path()});
+  const test::Outcome simulated =
+      test::run_eplb({"sim", kQuickstart, "--configs", kConfigs, "--set", "run.steps=300", "--set",
+                      "eplb.step_interval=120", "--set", "eplb.window_size=60", "--set",
+                      "eplb.policy=program:" + script.path()});
   CHECK(simulated.code == 2);
   CHECK(simulated.err.find("ended with exit code 7 before it answered") != std::string::npos);
 }
