@@ -28,6 +28,7 @@ class Turned final : public PlacementPolicy {
     std::vector<LayerPlacement> layers;
     for (std::int32_t layer = 0; layer < problem.shape.layer_count; ++layer) {
       std::vector<LogicalExpertId> occupants;
+      occupants.reserve(static_cast<std::size_t>(problem.shape.slot_count()));
       for (std::int32_t slot = 0; slot < problem.shape.slot_count(); ++slot) {
         occupants.push_back(LogicalExpertId{(slot + by_) % problem.shape.expert_count});
       }

@@ -33,6 +33,7 @@ TEST_CASE("layers are peeled off one by one, and equals share one") {
 }
 
 /// By definition: the layer is the longest chain of candidates that dominate one another, above it.
+// NOLINTNEXTLINE(misc-no-recursion): as deep as a chain of at most ten candidates is long.
 std::int32_t longest_chain_above(const std::vector<Costs>& costs, std::size_t index) {
   std::int32_t longest = 0;
   for (std::size_t other = 0; other < costs.size(); ++other) {

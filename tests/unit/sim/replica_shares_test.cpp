@@ -102,9 +102,9 @@ TEST_CASE("under a lasting skew learnt shares beat the even split, and the exact
 
 TEST_CASE("thresholds are counted with the maps") {
   const Scenario scenario = with_choice(ReplicaChoice::kShares);
-  const std::int64_t entries = 4 * 16 * 5;  // Layers, experts, R + 1.
+  constexpr std::int64_t kEntries = std::int64_t{4} * 16 * 5;  // Layers, experts, R + 1.
   CHECK(run_with(ReplicaChoice::kShares).memory.maps_bytes ==
-        run_with(ReplicaChoice::kSalted).memory.maps_bytes + 2 * entries);
+        run_with(ReplicaChoice::kSalted).memory.maps_bytes + 2 * kEntries);
 }
 
 TEST_CASE("a run by shares is the same run again, async and sync") {
