@@ -45,7 +45,7 @@ class SlotLook {
 
  private:
   PinnedBuffer<std::int32_t> experts_;  ///< [layers, slots of a rank], as the two below.
-  FetchedBuffer<std::uint64_t> found_;   ///< Digests.
+  FetchedBuffer<std::uint64_t> found_;  ///< Digests.
   FetchedBuffer<std::uint64_t> expected_;
 };
 

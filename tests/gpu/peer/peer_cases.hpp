@@ -29,7 +29,7 @@ void test_vmm_fabric(Checks& checks, const RankSetting& setting);
 void test_vmm_threads(Checks& checks, const RankSetting& setting);
 void test_host_staged(Checks& checks, const RankSetting& setting);
 void test_nccl_window(Checks& checks, const RankSetting& setting);  ///< One rank.
-void test_nccl(Checks& checks, const RankSetting& setting);  ///< Two ranks.
+void test_nccl(Checks& checks, const RankSetting& setting);         ///< Two ranks.
 
 /// Shared memory that test_host_staged wants.
 [[nodiscard]] std::size_t staging_bytes(std::int32_t rank_count);
