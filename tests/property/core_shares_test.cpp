@@ -106,6 +106,18 @@ std::int64_t best_by_enumeration(const World& world) {
   return best;
 }
 
+/// The largest rank's tokens under the exact split, which gives every token to a copy of its
+/// expert.
+std::int64_t require_split(const World& world) {
+  ExactSplit split(
+      {.rank_count = world.shape.rank_count, .slots_per_rank = world.shape.slots_per_rank()});
+  Tokens slots(static_cast<std::size_t>(world.shape.slot_count()));
+  const std::int64_t largest = split.deal(world.counts, LayerMap::from(world.placement), slots);
+  require_conserved(world, slots);
+  REQUIRE(largest_rank_sum(world, slots) == largest);
+  return largest;
+}
+
 TEST_CASE("the exact split equals the best of all splits of every token") {
   RandomWorlds worlds(test::run_seed());
   INFO(replay_hint(test::run_seed()));
@@ -117,12 +129,7 @@ TEST_CASE("the exact split equals the best of all splits of every token") {
         *std::ranges::max_element(world.counts) > 9) {
       continue;
     }
-    ExactSplit split(
-        {.rank_count = world.shape.rank_count, .slots_per_rank = world.shape.slots_per_rank()});
-    Tokens slots(static_cast<std::size_t>(world.shape.slot_count()));
-    const std::int64_t largest = split.deal(world.counts, LayerMap::from(world.placement), slots);
-    require_conserved(world, slots);
-    REQUIRE(largest_rank_sum(world, slots) == largest);
+    const std::int64_t largest = require_split(world);
     REQUIRE(largest == best_by_enumeration(world));
     ++compared;
   }
@@ -140,12 +147,7 @@ TEST_CASE("the exact split is the worst set of experts' load a rank, in whole to
       continue;
     }
     ++compared;
-    ExactSplit split(
-        {.rank_count = world.shape.rank_count, .slots_per_rank = world.shape.slots_per_rank()});
-    Tokens slots(static_cast<std::size_t>(world.shape.slot_count()));
-    const std::int64_t largest = split.deal(world.counts, LayerMap::from(world.placement), slots);
-    require_conserved(world, slots);
-    REQUIRE(largest_rank_sum(world, slots) == largest);
+    const std::int64_t largest = require_split(world);
     const RealLoadMatrix load = world.load();
     const double best = test::best_split({load.data(), world.counts.size()}, world.placement);
     REQUIRE(largest == std::llround(std::ceil(best - 1e-6)));
