@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config_arguments.hpp"
+#include "digest_text.hpp"
 #include "eplb/cli/run.hpp"
 #include "eplb/config/group.hpp"
 #include "eplb/core/communicator.hpp"
@@ -106,7 +107,7 @@ Consequences consequences_of(const sim::Scenario& scenario) {
 void print_resolved(const config::ResolvedConfig& config, const Consequences& follow,
                     std::ostream& out) {
   const Shape& shape = follow.shape;
-  out << fmt::format("# config {:016x}\n", config.digest);
+  out << fmt::format("# config {}\n", digest_text(config.digest));
   out << fmt::format("# {} slots, {} a rank; an expert is {:.2f} MB; weights {:.3f} GB a rank\n",
                      shape.slot_count(), shape.slots_per_rank(), follow.expert_gigabytes * 1e3,
                      follow.expert_gigabytes * shape.slots_per_rank() * shape.layer_count);
@@ -145,7 +146,7 @@ nlohmann::ordered_json check_json(const config::ResolvedConfig& config,
   nlohmann::ordered_json json;
   json["schema"] = "eplb.check/1";
   json["version"] = std::string(version());
-  json["config_digest"] = fmt::format("{:016x}", config.digest);
+  json["config_digest"] = digest_text(config.digest);
   json["notes"] = config.notes;
   json["communicator"] = nullptr;
   if (follow.communicator.has_value()) {
@@ -172,7 +173,7 @@ ExitCode check_program(const ConfigRun& run, const Streams& streams, OutputFile&
   nlohmann::ordered_json json;
   json["schema"] = "eplb.check/1";
   json["version"] = std::string(version());
-  json["config_digest"] = fmt::format("{:016x}", run.config.digest);
+  json["config_digest"] = digest_text(run.config.digest);
   json["notes"] = run.config.notes;
   json["hazards"] = hazards_json(hazards);
   std::optional<sim::Exploration> exploration;
@@ -190,7 +191,7 @@ ExitCode check_program(const ConfigRun& run, const Streams& streams, OutputFile&
   }
   json["config"] = yaml_to_json(run.config.canonical_yaml);
   if (!json_output.takes_standard_output()) {
-    streams.out << fmt::format("# config {:016x}\n", run.config.digest);
+    streams.out << fmt::format("# config {}\n", digest_text(run.config.digest));
     if (exploration.has_value()) {
       streams.out << fmt::format(
           "# {} states: {}\n", exploration->state_count,

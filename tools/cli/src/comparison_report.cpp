@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "digest_text.hpp"
 #include "eplb/cli/run.hpp"
 #include "eplb/cli/table.hpp"
 #include "eplb/core/options.hpp"
@@ -150,8 +151,8 @@ void print_head(const ComparisonReport& report, std::ostream& out) {
   EplbOptions eplb = scenario.eplb;
   eplb.enabled = true;
   const Shape shape = shape_of(scenario.model, scenario.parallel, eplb);
-  out << fmt::format("eplb {} sim --compare {}, config {:016x}\n", version(), report.config_file,
-                     report.config.digest);
+  out << fmt::format("eplb {} sim --compare {}, config {}\n", version(), report.config_file,
+                     digest_text(report.config.digest));
   out << fmt::format("{}: {} layers of {} + {} experts on {} ranks of {}, {} requests a rank\n",
                      scenario.model.name, shape.layer_count, shape.expert_count,
                      shape.redundant_slot_count, shape.rank_count, scenario.hardware.device,
@@ -307,7 +308,7 @@ Json comparison_json(const ComparisonReport& report) {
   json["schema"] = "eplb.compare/1";
   json["version"] = std::string(version());
   // As text, since programs that read JSON numbers as doubles would round it.
-  json["config_digest"] = fmt::format("{:016x}", report.config.digest);
+  json["config_digest"] = digest_text(report.config.digest);
   json["steps"] = comparison.steps;
   json["seeds"] = comparison.seeds;
   json["off"] = {{"throughput_tokens_per_s", comparison.off.throughput_tokens_per_s},

@@ -9,6 +9,7 @@
 #include <optional>
 #include <ostream>
 
+#include "digest_text.hpp"
 #include "eplb/cli/command_line.hpp"
 #include "eplb/cli/output_file.hpp"
 #include "eplb/cli/progress.hpp"
@@ -55,10 +56,6 @@ CommandSyntax replay_syntax() {
       .example = "  eplb replay --seed 42",
       .positionals = {},
       .options = {{.name = "seed", .value_name = "S", .help = "as fuzz prints it"}, json_option()}};
-}
-
-std::string hex(std::uint64_t value) {
-  return fmt::format("{:016x}", value);
 }
 
 Json violations_json(const sim::TrialResult& result) {
@@ -143,7 +140,7 @@ ExitCode run_fuzz(std::span<const std::string> arguments, const Streams& streams
                       {"first_seed", first},
                       {"seeds", campaign.seeds},
                       {"events", campaign.events},
-                      {"digest", hex(campaign.digest.value())},
+                      {"digest", digest_text(campaign.digest.value())},
                       {"failed_seed", failed_seed ? Json(*failed_seed) : Json(nullptr)},
                       {"violations", violations_json(failure)},
                       {"reached", campaign.reached}};
@@ -161,7 +158,8 @@ ExitCode run_fuzz(std::span<const std::string> arguments, const Streams& streams
                        *failed_seed);
     return ExitCode::kFailureFound;
   }
-  out << fmt::format("PASSED seeds={} digest={}\n", campaign.seeds, hex(campaign.digest.value()));
+  out << fmt::format("PASSED seeds={} digest={}\n", campaign.seeds,
+                     digest_text(campaign.digest.value()));
   return ExitCode::kDone;
 }
 
@@ -190,7 +188,7 @@ ExitCode run_replay(std::span<const std::string> arguments, const Streams& strea
                       {"seed", seed},
                       {"steps", result.steps},
                       {"events", result.events},
-                      {"digest", hex(result.digest)},
+                      {"digest", digest_text(result.digest)},
                       {"end", result.end ? Json(describe(result.end)) : Json(nullptr)},
                       {"violations", violations_json(result)},
                       {"reached", result.reached}};
@@ -209,7 +207,7 @@ ExitCode run_replay(std::span<const std::string> arguments, const Streams& strea
   print_violations(result, out);
   out << fmt::format("{} seed={} steps={} events={} digest={}\n",
                      result.violations.empty() ? "PASSED" : "FAILED", seed, result.steps,
-                     result.events, hex(result.digest));
+                     result.events, digest_text(result.digest));
   return result.violations.empty() ? ExitCode::kDone : ExitCode::kFailureFound;
 }
 

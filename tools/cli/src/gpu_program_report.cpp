@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "digest_text.hpp"
 #include "eplb/cli/run.hpp"
 #include "program_report.hpp"
 
@@ -61,7 +62,7 @@ Json gpu_program_json(const GpuProgramReport& report) {
   json["schema"] = "eplb.sim/1";
   json["version"] = std::string(version());
   json["seed"] = report.config.scenario.run.seed;
-  json["config_digest"] = fmt::format("{:016x}", report.config.digest);
+  json["config_digest"] = digest_text(report.config.digest);
   json["measured"] = true;
   json["run_ms"] = static_cast<double>(report.measured.run_ns) * kMsPerNs;
   json["devices"] = report.measured.devices;

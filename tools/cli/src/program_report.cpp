@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "digest_text.hpp"
 #include "eplb/cli/run.hpp"
 
 namespace eplb::cli {
@@ -14,10 +15,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kSecondsPerNs = 1e-9;
 constexpr double kMsPerNs = 1e-6;
-
-std::string hex(std::uint64_t value) {
-  return fmt::format("{:016x}", value);
-}
 
 Json hang_json(const std::optional<sim::Hang>& hang) {
   if (!hang.has_value()) {
@@ -91,7 +88,7 @@ Json program_json(const ProgramReport& report) {
   json["schema"] = "eplb.sim/1";
   json["version"] = std::string(version());
   json["seed"] = report.config.scenario.run.seed;
-  json["config_digest"] = hex(report.config.digest);
+  json["config_digest"] = digest_text(report.config.digest);
   json["simulated_s"] = static_cast<double>(report.result.simulated_ns) * kSecondsPerNs;
   json["wall_s"] = report.wall_s;
   json["host_operations"] = report.result.host_operation_count;
@@ -99,14 +96,14 @@ Json program_json(const ProgramReport& report) {
   json["sweep"] = {{"runs", report.sweep.runs}, {"hangs", report.sweep.hangs}};
   json["hang"] = hang_json(report.result.hang);
   json["hazards"] = hazards_json(report.hazards);
-  json["digest"] = hex(report.result.digest);
+  json["digest"] = digest_text(report.result.digest);
   return json;
 }
 
 void print_program(const ProgramReport& report, std::ostream& out) {
   const sim::Program& program = *report.config.program;
   out << fmt::format("eplb {} sim {}, seed {}, config {}\n", version(), report.config_file,
-                     report.config.scenario.run.seed, hex(report.config.digest));
+                     report.config.scenario.run.seed, digest_text(report.config.digest));
   out << fmt::format("program: {} host threads on {} ranks of {} with {} SMs\n\n",
                      program.threads.size(), program.ranks, report.config.scenario.hardware.device,
                      program.processor.sm_count);
@@ -129,7 +126,7 @@ void print_program(const ProgramReport& report, std::ostream& out) {
   print_hazards(report.hazards, "", out);
   out << fmt::format("{} host and {} GPU operations in {:.2f} s; digest {}\n",
                      report.result.host_operation_count, report.result.device_operation_count,
-                     report.wall_s, hex(report.result.digest));
+                     report.wall_s, digest_text(report.result.digest));
 }
 
 }  // namespace eplb::cli

@@ -14,16 +14,14 @@
 #include <system_error>
 #include <utility>
 
+#include "digest_text.hpp"
+
 namespace eplb::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kSchema = "eplb.search_journal/1";
-
-std::string hex(std::uint64_t value) {
-  return fmt::format("{:016x}", value);
-}
 
 tl::unexpected<Error> refuse(const std::filesystem::path& path, std::size_t line,
                              const std::string& what) {
@@ -38,8 +36,9 @@ tl::unexpected<Error> cannot(const std::filesystem::path& path, std::string_view
 }
 
 Json owner_json(const JournalOwner& owner) {
-  return {
-      {"schema", kSchema}, {"version", owner.version}, {"config_digest", hex(owner.config_digest)}};
+  return {{"schema", kSchema},
+          {"version", owner.version},
+          {"config_digest", digest_text(owner.config_digest)}};
 }
 
 Result<void> check_owner(const std::filesystem::path& path, const Json& head,
@@ -195,7 +194,7 @@ Journal::~Journal() {
 }
 
 Result<void> Journal::add(const EvaluationKey& key, const Evaluation& evaluation) {
-  Json json{{"config", hex(key.config_digest)}, {"seed", key.seed}, {"steps", key.steps}};
+  Json json{{"config", digest_text(key.config_digest)}, {"seed", key.seed}, {"steps", key.steps}};
   json.update(evaluation_json(evaluation));
   return write_line(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }

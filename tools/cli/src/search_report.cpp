@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "digest_text.hpp"
 #include "eplb/cli/run.hpp"
 #include "search_sentence.hpp"
 #include "yaml_to_json.hpp"
@@ -239,7 +240,7 @@ Json search_json(const SearchReport& report) {
   json["schema"] = "eplb.search/1";
   json["version"] = std::string(version());
   // As text, since programs that read JSON numbers as doubles would round it.
-  json["config_digest"] = fmt::format("{:016x}", report.config.digest);
+  json["config_digest"] = digest_text(report.config.digest);
   json["method"] = to_string(options.method);
   json["objectives"] = std::move(objectives);
   json["space"] = report.candidates.space_size;

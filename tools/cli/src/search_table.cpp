@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "digest_text.hpp"
 #include "eplb/cli/run.hpp"
 #include "eplb/cli/table.hpp"
 #include "search_report.hpp"
@@ -58,8 +59,8 @@ std::string seeds_text(std::size_t count) {
 
 void print_head(const SearchReport& report, std::ostream& out) {
   const placement::SearchOptions& options = *report.config.search;
-  out << fmt::format("eplb {} search {}, config {:016x}\n", version(), report.config_file,
-                     report.config.digest);
+  out << fmt::format("eplb {} search {}, config {}\n", version(), report.config_file,
+                     digest_text(report.config.digest));
   std::string axes;
   for (const placement::SearchAxis& axis : options.axes) {
     axes += fmt::format("{}{} ({})", axes.empty() ? "" : ", ", axis.key, axis.values.size());

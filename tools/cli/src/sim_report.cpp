@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "digest_text.hpp"
 #include "eplb/cli/run.hpp"
 #include "eplb/cli/table.hpp"
 #include "eplb/core/options.hpp"
@@ -22,11 +23,6 @@ using Json = nlohmann::ordered_json;
 constexpr double kMsPerNs = 1e-6;
 constexpr double kSecondsPerNs = 1e-9;
 constexpr double kBytesPerGb = 1e9;
-
-/// 64 bits as text, since programs that read JSON numbers as doubles would round them.
-std::string hex(std::uint64_t value) {
-  return fmt::format("{:016x}", value);
-}
 
 Json optional_number(const std::optional<double>& value) {
   return value.has_value() ? Json(*value) : Json(nullptr);
@@ -100,7 +96,7 @@ void print_head(const SimReport& report, std::ostream& out) {
   const sim::Scenario& scenario = report.config.scenario;
   const Shape shape = shape_of(scenario.model, scenario.parallel, scenario.eplb);
   out << fmt::format("eplb {} {} {}, seed {}, config {}\n", version(), report.verb,
-                     report.config_file, scenario.run.seed, hex(report.config.digest));
+                     report.config_file, scenario.run.seed, digest_text(report.config.digest));
   out << fmt::format("{}: {} layers of {} + {} experts on {} ranks of {}, {} requests a rank\n",
                      scenario.model.name, shape.layer_count, shape.expert_count,
                      shape.redundant_slot_count, shape.rank_count, scenario.hardware.device,
@@ -186,7 +182,7 @@ Json sim_json(const SimReport& report) {
   json["schema"] = "eplb.sim/1";
   json["version"] = std::string(version());
   json["seed"] = report.config.scenario.run.seed;
-  json["config_digest"] = hex(report.config.digest);
+  json["config_digest"] = digest_text(report.config.digest);
   json["steps"] = result.steps;
   json["simulated_s"] = static_cast<double>(result.simulated_ns) * kSecondsPerNs;
   json["wall_s"] = report.wall_s;
@@ -215,7 +211,7 @@ Json sim_json(const SimReport& report) {
   json["rearrangements"] = rearrangements_json(result.rearrangements);
   json["hang"] = nullptr;
   json["hazards"] = hazards_json(report.hazards);
-  json["digest"] = hex(result.digest);
+  json["digest"] = digest_text(result.digest);
   return json;
 }
 
@@ -234,7 +230,7 @@ void print_sim(const SimReport& report, std::ostream& out) {
   const double served_s = static_cast<double>(report.result.simulated_ns) * kSecondsPerNs;
   if (report.verb == "sim") {
     out << fmt::format("{} steps, {:.2f} s simulated in {:.2f} s; digest {}\n", report.result.steps,
-                       served_s, report.wall_s, hex(report.result.digest));
+                       served_s, report.wall_s, digest_text(report.result.digest));
   } else {
     out << fmt::format("{} steps in {:.2f} s, {:.2f} s in all\n", report.result.steps, served_s,
                        report.wall_s);
