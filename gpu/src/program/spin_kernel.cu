@@ -96,11 +96,14 @@ __device__ bool meet(const SpinArguments& arguments, std::int32_t arrived, std::
   return told && load_now(&counters.go) == kGo;
 }
 
-/// The last CTA to leave ends the launch.
+/// The last CTA to leave ends the launch. One that ran out keeps what it held: whoever waited for
+/// that has to find its holder when it is asked, which may be before it hears that the run is over.
 __device__ void depart(const SpinArguments& arguments) {
-  if (atomicAdd(&arguments.counters->departed, 1) + 1 == static_cast<std::int32_t>(gridDim.x)) {
+  LaunchCounters& counters = *arguments.counters;
+  if (atomicAdd(&counters.departed, 1) + 1 == static_cast<std::int32_t>(gridDim.x)) {
     arguments.record->ended_ns = device::now_ns();
-    if (arguments.exclusive != nullptr) {
+    const bool gave_up = load_now(&counters.ran_out) != 0;
+    if (arguments.exclusive != nullptr && !gave_up) {
       atomicCAS(arguments.exclusive, arguments.launch + 1, 0);
     }
     __threadfence_system();
