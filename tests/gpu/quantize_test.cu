@@ -32,7 +32,7 @@ __host__ __device__ uint4 octet_of(std::uint32_t first) {
 
 __global__ void nvfp4_kernel(std::uint8_t scale, std::uint32_t* codes) {
   const std::uint32_t octet = blockIdx.x * kBlockSize + threadIdx.x;
-  codes[octet] = device::e2m1_octet(octet_of(octet * 8), device::from_e4m3(scale));
+  codes[octet] = device::E2m1Encoder(device::from_e4m3(scale))(octet_of(octet * 8));
 }
 
 /// The bits of a format's scale for a group with this largest magnitude.
@@ -72,7 +72,7 @@ void test_nvfp4(Checks& checks, const Stream& stream) {
     const std::vector<std::uint32_t> expected = expected_nvfp4(scale);
     const std::string what = "E2M1 under the scale " + std::to_string(scale);
     for (std::uint32_t octet = 0; octet < kOctetCount; ++octet) {
-      host_codes[octet] = device::e2m1_octet(octet_of(octet * 8), device::from_e4m3(scale));
+      host_codes[octet] = device::E2m1Encoder(device::from_e4m3(scale))(octet_of(octet * 8));
     }
     checks.expect_equal<std::uint32_t>(host_codes, expected, what + " on the host");
     codes.fill_bytes(0xA5, stream.get());

@@ -6,6 +6,7 @@
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace eplb::gpu::device {
@@ -26,17 +27,17 @@ __host__ __device__ inline __nv_bfloat162 pair_of(std::uint32_t word) {
   return __nv_bfloat162(__builtin_bit_cast(__nv_bfloat162_raw, word));
 }
 
-/// The largest magnitude among the values of `kLanes` neighbouring threads, but at least `floor`.
-/// NaN does not count. All lanes of the warp must call.
+/// The largest magnitude among the values of `kLanes` neighbouring threads; NaN only if all are.
+/// All lanes of the warp must call.
 template <int kLanes>
-__device__ float group_amax(const uint4& words, float floor) {
+__device__ float group_amax(const uint4& words) {
   __nv_bfloat162 amax = __hmax2(__hmax2(__habs2(pair_of(words.x)), __habs2(pair_of(words.y))),
                                 __hmax2(__habs2(pair_of(words.z)), __habs2(pair_of(words.w))));
 #pragma unroll
   for (int distance = kLanes / 2; distance > 0; distance /= 2) {
     amax = __hmax2(amax, __shfl_xor_sync(0xFFFFFFFFU, amax, distance));
   }
-  return fmaxf(fmaxf(__low2float(amax), __high2float(amax)), floor);
+  return __bfloat162float(__hmax(__low2bfloat16(amax), __high2bfloat16(amax)));
 }
 
 /// The exponent byte of amax / 448 rounded up to a power of two, within [1, 254].
@@ -120,75 +121,117 @@ __host__ __device__ inline float reciprocal_about(float value) {
 #endif
 }
 
-/// Clamped to [0, 1]; NaN becomes 0.
-__host__ __device__ inline float saturated(float value) {
-#if defined(__CUDA_ARCH__)
-  return __saturatef(value);
-#else
-  return value > 0.0F ? (value < 1.0F ? value : 1.0F) : 0.0F;
-#endif
-}
-
 /// Half precision's slope * value + offset, rounded once.
-__host__ __device__ inline __half2 fused(float slope, __half2 value, float offset) {
+__host__ __device__ inline __half2 fused(float slope, __half2 value, __half2 offset) {
 #if defined(__CUDA_ARCH__)
-  return __hfma2(__float2half2_rn(slope), value, __float2half2_rn(offset));
+  return __hfma2(__float2half2_rn(slope), value, offset);
 #else
-  return __floats2half2_rn(slope * __low2float(value) + offset,
-                           slope * __high2float(value) + offset);
+  return __floats2half2_rn(slope * __low2float(value) + __low2float(offset),
+                           slope * __high2float(value) + __high2float(offset));
 #endif
 }
 
-/// Two BF16 values over an E4M3 scale as E2M1 codes, in bits 0..3 and 16..19; `reciprocal` is about
-/// 1 / (6 scale).
+/// Half precision's slope * value, at most 1; neither is below 0 or NaN.
+__host__ __device__ inline __half2 saturated(float slope, __half2 value) {
+#if defined(__CUDA_ARCH__)
+  return __hmul2_sat(__float2half2_rn(slope), value);
+#else
+  return __floats2half2_rn(std::min(slope * __low2float(value), 1.0F),
+                           std::min(slope * __high2float(value), 1.0F));
+#endif
+}
+
+/// Four bytes of the eight of two words, as the nibbles of `selector` name them: bit 3 of a nibble
+/// asks for the byte's sign, in all of its bits.
+template <std::uint32_t selector>
+__host__ __device__ std::uint32_t bytes_of(std::uint32_t first, std::uint32_t second) {
+  std::uint32_t bytes = 0;
+#if defined(__CUDA_ARCH__)
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(first), "r"(second), "n"(selector));
+#else
+  const std::uint64_t all = std::uint64_t{second} << 32U | first;
+  for (unsigned index = 0; index < 4; ++index) {
+    const std::uint32_t nibble = selector >> 4U * index & 0xFU;
+    const auto byte = static_cast<std::uint32_t>(all >> (nibble & 0x7U) * 8U & 0xFFU);
+    bytes |= (nibble < 8 ? byte : byte >> 7U != 0 ? 0xFFU : 0U) << 8U * index;
+  }
+#endif
+  return bytes;
+}
+
+/// Eight values over an E4M3 scale, as E2M1 codes.
 ///
-/// NOTE [E2M1 without a convert] The result is that of IEEE division and rounding to nearest even:
+/// NOTE [E2M1 without a convert] The result is that of IEEE division and rounding to nearest even,
+/// two values an instruction throughout:
+/// - Magnitudes are clamped to [scale / 8, 6 scale], both BF16, which changes no code and turns NaN
+///   into 0. All of that half precision holds too, so that a shift and a sum in integers, over both
+///   halves of a word, makes it half precision.
 /// - A quotient of 8 over 4 significant bits either equals a threshold or is off by more than one
-///   part in 256. A product with a reciprocal is off by some 2^-22 of itself, and rounding it to
-///   half precision snaps what is a tie back onto the tie, and moves nothing else across one.
-/// - E2M1's values have distances 1/2, 1 and 2, from 0, 2 and 4 on, so a code is the least of
-///   2 q, 2 + q and 4 + q / 2, each rounded to an integer: as half precision rounds when 1.5 * 2^10
-///   is added, ties to even, which leaves the integer in the low bits.
-/// - What is beyond 6 is clamped to 6 before, as 1 in units of 6, by the multiply itself, which
-///   also turns NaN into 0. The sign stands if the value is below 0: adding +0 turns -0 into +0.
+///   part in 256. The product with half precision's 1 / scale is at most 2^-11.6 of itself too
+///   small; with 2^-13 added, rounding to half precision snaps what is a tie back onto the tie, and
+///   moves nothing else across one.
+/// - E2M1's values have distances 1/2, 1 and 2, from 0, 2 and 4 on, so a code is
+///   q / 2 + min(q, 4) / 2 + min(q, 2), rounded to an integer: as half precision rounds when
+///   1.5 * 2^10 is added, ties to even, which leaves the integer in the low byte.
+/// - The sign stands if the value is below 0: adding +0 turns -0 into +0.
 ///
-/// Most of it is products and sums, since this is bound by the units that do logic and compares.
-__host__ __device__ inline std::uint32_t e2m1_pair(std::uint32_t word, float reciprocal) {
-  const auto quotient = [&](float value) {
-    return saturated(fabsf(value) * reciprocal) * kE2m1Max;
-  };
-  const __half2 half = __floats2half2_rn(quotient(lower_of(word)), quotient(upper_of(word)));
-  const __half2_raw least = __hmin2(
-      fused(2.0F, half, 1536.0F), __hmin2(fused(1.0F, half, 1538.0F), fused(0.5F, half, 1540.0F)));
-  const __nv_bfloat162_raw value = __hadd2(pair_of(word), __nv_bfloat162{0.0F, 0.0F});
-  const std::uint32_t signs = __builtin_bit_cast(std::uint32_t, value) & 0x80008000U;
-  return (__builtin_bit_cast(std::uint32_t, least) & 0x00070007U) | signs >> 12U;
-}
+/// Products and sums go at twice the pace of logic, shifts, compares and conversions, which is why
+/// minima are products that saturate at 1.
+struct E2m1Encoder {
+  __nv_bfloat162 least;
+  __nv_bfloat162 most;
+  __half2 reciprocal;
 
-/// Bytes 2 of two words, in the lower half.
-__host__ __device__ inline std::uint32_t third_bytes(std::uint32_t first, std::uint32_t second) {
+  __host__ __device__ explicit E2m1Encoder(float scale)
+      : least(__float2bfloat162_rn(scale * 0.125F)),
+        most(__float2bfloat162_rn(scale * kE2m1Max)),
+        reciprocal(__float2half2_rn(reciprocal_about(scale))) {}
+
+  /// Codes without their signs, in bytes 0 and 2.
+  [[nodiscard]] __host__ __device__ std::uint32_t magnitudes(std::uint32_t word) const {
+    constexpr std::uint32_t kBiases = (127U - 15U << 10U) * 0x00010001U;
+    const __nv_bfloat162_raw clamped = __hmin2(__hmax2(__habs2(pair_of(word)), least), most);
+    const std::uint32_t bits = __builtin_bit_cast(std::uint32_t, clamped) * 8U - kBiases;
+    const __half2 quotients = quotients_of(__half2(__builtin_bit_cast(__half2_raw, bits)));
+    const __half2 halved =
+        fused(0.25F, quotients, __hadd2(saturated(0.25F, quotients), saturated(0.5F, quotients)));
+    const __half2_raw rounded = fused(2.0F, halved, __float2half2_rn(1536.0F));
+    return __builtin_bit_cast(std::uint32_t, rounded);
+  }
+
+  [[nodiscard]] __host__ __device__ __half2 quotients_of(__half2 values) const {
 #if defined(__CUDA_ARCH__)
-  return __byte_perm(first, second, 0x4462);
+    return __hfma2(values, reciprocal, __float2half2_rn(0x1p-13F));
 #else
-  return (first >> 16U & 0xFFU) | (second >> 8U & 0xFF00U);
+    return fused(__low2float(reciprocal), values, __float2half2_rn(0x1p-13F));
 #endif
-}
+  }
 
-/// Eight values as E2M1, the first in the lowest bits.
-__host__ __device__ inline std::uint32_t e2m1_octet(const uint4& words, float scale) {
-  const float reciprocal = reciprocal_about(kE2m1Max * scale);
-  // Puts the codes of bits 0 and 16 side by side into byte 2.
-  const auto placed = [&](std::uint32_t word) { return e2m1_pair(word, reciprocal) * 0x00010010U; };
-  const std::uint32_t lower = third_bytes(placed(words.x), placed(words.y));
-  const std::uint32_t upper = third_bytes(placed(words.z), placed(words.w));
-  return (lower & 0xFFFFU) | upper << 16U;
-}
+  /// Signs in the uppermost bits of bytes 1 and 3.
+  [[nodiscard]] static __host__ __device__ std::uint32_t signs(std::uint32_t word) {
+    const __nv_bfloat162_raw value = __hadd2(pair_of(word), __nv_bfloat162{0.0F, 0.0F});
+    return __builtin_bit_cast(std::uint32_t, value);
+  }
+
+  /// The first value in the lowest bits.
+  [[nodiscard]] __host__ __device__ std::uint32_t operator()(const uint4& words) const {
+    // Of each two words the bytes of both lower halves, then of both upper ones.
+    const std::uint32_t codes[]{bytes_of<0x6240>(magnitudes(words.x), magnitudes(words.y)),
+                                bytes_of<0x6240>(magnitudes(words.z), magnitudes(words.w))};
+    const std::uint32_t minus[]{bytes_of<0x7351>(signs(words.x), signs(words.y)),
+                                bytes_of<0x7351>(signs(words.z), signs(words.w))};
+    // All lower halves' codes become the lower four bits of bytes.
+    return (bytes_of<0x5410>(codes[0], codes[1]) + bytes_of<0x7632>(codes[0], codes[1]) * 16U) |
+           (bytes_of<0xDC98>(minus[0], minus[1]) & 0x08080808U) |
+           (bytes_of<0xFEBA>(minus[0], minus[1]) & 0x80808080U);
+  }
+};
 
 __host__ __device__ inline float from_e4m3(std::uint8_t code) {
   return __half2float(__half(__nv_cvt_fp8_to_halfraw(code, __NV_E4M3)));
 }
 
-/// The E4M3 scale of a group of 16: amax / 6, at least 2^-9.
+/// The E4M3 scale of a group of 16: amax / 6, at least 2^-9, also if amax is NaN.
 ///
 /// NOTE [scale without division] amax has 8 significant bits, and 6 times a threshold between two
 /// E4M3 values has 7: a quotient equals the threshold or is off by more than a part in 256. Half
