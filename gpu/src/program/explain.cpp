@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <deque>
 #include <iterator>
+#include <tuple>
 #include <utility>
 
 #include "wait_graph.hpp"
@@ -78,7 +79,7 @@ std::vector<std::int32_t> WaitGraph::shortest_circle() const {
       std::min_element(circle.begin(), circle.end(), [&](std::int32_t one, std::int32_t other) {
         const auto place = [&](std::int32_t node) {
           const bool is_peer = clauses_[at(node)].front().reason == Reason::kPeer;
-          return std::pair(is_peer ? 0 : 1, node);
+          return std::tuple(is_peer ? 0 : 1, rank_of(node), node);
         };
         return place(one) < place(other);
       });
