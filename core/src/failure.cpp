@@ -53,8 +53,11 @@ std::string_view to_string(FailureCause cause) {
 }
 
 std::string describe(const Failure& failure) {
-  std::string text = "rank " + std::to_string(failure.rank.value) + ", ";
-  text += to_string(failure.state);
+  std::string text = "rank " + std::to_string(failure.rank.value);
+  if (failure.cause != FailureCause::kRankLost) {
+    text += ", ";
+    text += to_string(failure.state);
+  }
   if (failure.layer.value >= 0) {
     text += " (layer " + std::to_string(failure.layer.value) + ")";
   }

@@ -122,8 +122,10 @@ Stage::Stage(const World& world, const Scenario& scenario, std::vector<Segment> 
              Placement::initial(shape_),
              [this](RankId /*rank*/) -> env::FaultPoints& { return no_faults_; }) {
   make_layers();
-  for (const LostRank& lost : scenario.faults.lost_ranks) {
-    world_.engine.schedule(ns_of_ms(lost.at_ms), Phase::kStart, *this, lost.rank);
+  const std::vector<LostRank>& lost = scenario.faults.lost_ranks;
+  for (std::size_t index = 0; index < lost.size(); ++index) {
+    world_.engine.schedule(ns_of_ms(lost[index].at_ms), Phase::kStart, *this,
+                           static_cast<std::int64_t>(index));
   }
 }
 
@@ -282,9 +284,21 @@ void Stage::flow_ended(std::int64_t /*token*/) {
 }
 
 void Stage::on_event(const Event& event) {
-  const RankId rank{static_cast<std::int32_t>(event.argument)};
+  constexpr std::int64_t kLookNs = 10'000;  // Between looks at a rank's state.
+  const LostRank& lost = scenario_.faults.lost_ranks[static_cast<std::size_t>(event.argument)];
+  const RankId rank{lost.rank};
   if (rank.value >= group_->rank_count()) {
     return;
+  }
+  if (const auto state = state_of(lost.moment)) {
+    if (balancer() == nullptr) {
+      return;  // No migration, no state.
+    }
+    if (group_->rank(rank).balancer().state() != *state) {
+      world_.engine.schedule(world_.engine.now_ns() + kLookNs, Phase::kStart, *this,
+                             event.argument);
+      return;
+    }
   }
   group_->rank(rank).lose();
   if (balancer() == nullptr) {  // Nobody else would tell.

@@ -85,14 +85,18 @@ void DecodeForward::launch(std::int64_t step) {
 }
 
 // The graph fetches the step once: all threads of all layers read it, and over the host's link that
-// takes longer than the layers.
+// takes longer than the layers. It ends with a kernel: what follows a copy waits for another
+// engine.
 void DecodeForward::enqueue(cudaStream_t stream, const Parts& parts) {
   EPLB_CUDA(cudaMemcpyAsync(step_.data(), host_step_.data(), step_.bytes(), cudaMemcpyHostToDevice,
                             stream));
   for (std::int32_t layer = 0; layer < options_.shape.layer_count; ++layer) {
     enqueue_layer(LayerId{layer}, stream, parts);
   }
-  report_.fetch(stream);
+}
+
+void DecodeForward::fetch_report() {
+  report_.fetch(stream_);
 }
 
 void DecodeForward::enqueue_layer(LayerId layer, cudaStream_t stream, const Parts& parts) {

@@ -47,6 +47,7 @@ RankRun::RankRun(const ServeOptions& options, const ServeParts& parts, const Ser
       popularities_(parts.popularities()) {}
 
 RankRun::~RankRun() {
+  drill_.reset();
   progress_.reset();
 }
 
@@ -94,12 +95,20 @@ Result<void> RankRun::prepare() {
   timeline_.emplace(std::vector<cudaStream_t>{rank_->forward()});
   forward_begin_.emplace(Event::Timing::kOn);
   forward_end_.emplace(Event::Timing::kOn);
+  boundary_begin_.emplace(Event::Timing::kOn);
   boundary_end_.emplace(Event::Timing::kOn);
+  drill_ = std::make_unique<FaultDrill>(options_.faults, place_.rank);
+  drill_->look(balancer_->state());
   progress_ = std::make_unique<group::ProgressThread>(
       *balancer_, group::ProgressThread::Options{
                       .on_start = [device = place_.device] { EPLB_CUDA(cudaSetDevice(device)); },
                       .recording = recording_.get()});
+  drill_->watch([this] { return state(); });
   return {};
+}
+
+MigrationState RankRun::state() {
+  return progress_->with_balancer([](const Balancer& balancer) { return balancer.state(); });
 }
 
 Result<void> RankRun::reserve_tallies() {
@@ -174,7 +183,8 @@ Result<void> RankRun::serve() {
       return tl::unexpected(went_on.error());
     }
     if (!*went_on) {
-      close_figures();
+      // The group's reason is told whether or not this device still answers.
+      static_cast<void>(close_figures());
       return {};
     }
     if (step > options_.warmup_steps) {
@@ -189,7 +199,9 @@ Result<void> RankRun::serve() {
   if (auto drained = drain(); !drained) {
     return drained;
   }
-  close_figures();
+  if (auto closed = close_figures(); !closed) {
+    return closed;
+  }
   return replay();
 }
 
@@ -227,13 +239,14 @@ Result<bool> RankRun::run_step(std::int64_t step, StepKind kind) {
   forward_begin_->record(stream);
   forward_->launch(step);
   forward_end_->record(stream);
+  boundary_begin_->record(stream);  // A mark takes time too: the pair says how much.
   // As late as the device still has something to do, so that what lands during this forward is told
   // in this step, and not in the next.
   if (auto waited = wait_for_late_forward(); !waited) {
     return tl::unexpected(waited.error());
   }
-  shape.rearranging = progress_->with_balancer(
-      [](const Balancer& balancer) { return balancer.state() != MigrationState::kIdle; });
+  drill_->delay_host();
+  shape.rearranging = state() != MigrationState::kIdle;
   const auto decision = ask(kind);
   if (!decision) {
     return tl::unexpected(decision.error());
@@ -352,7 +365,10 @@ void RankRun::keep_figures(const StepShape& shape) {
   }
   ++figures_.steps;
   figures_.forward_ns += ns_between(*forward_begin_, *forward_end_);
-  const std::int64_t boundary_ns = ns_between(*forward_end_, *boundary_end_);
+  const std::int64_t mark_ns = ns_between(*forward_end_, *boundary_begin_);
+  const std::int64_t boundary_ns =
+      std::max<std::int64_t>(ns_between(*boundary_begin_, *boundary_end_) - mark_ns, 0);
+  figures_.mark_ns += mark_ns;
   if (shape.committed) {
     ++figures_.commit_count;
     figures_.commit_ns += boundary_ns;
@@ -429,7 +445,11 @@ void RankRun::note_transfers(std::int64_t ended_count) {
   }
 }
 
-void RankRun::close_figures() {
+Result<void> RankRun::close_figures() {
+  forward_->fetch_report();
+  if (auto waited = wait_for_device(); !waited) {
+    return waited;
+  }
   const ServiceReport& report = forward_->report();
   figures_.words_checked = static_cast<std::int64_t>(report.words_checked);
   figures_.words_wrong = static_cast<std::int64_t>(report.words_wrong);
@@ -454,6 +474,7 @@ void RankRun::close_figures() {
       static_cast<std::int64_t>(map_entries(map.expert_count, map.tail_width) * sizeof(MapEntry)) *
       options_.shape.layer_count;
   figures_.landing_bytes = rows.landing().row_stride_bytes * rows.landing().row_count;
+  return {};
 }
 
 std::vector<Rearrangement> RankRun::rearrangements() {

@@ -20,6 +20,7 @@
 #include "eplb/group/rank_exchange.hpp"
 #include "eplb/group/recording.hpp"
 #include "eplb/group/step_barrier.hpp"
+#include "fault_drill.hpp"
 
 namespace eplb::gpu {
 
@@ -71,6 +72,7 @@ class RankRun {
   [[nodiscard]] PeerGroup peers() const;
   [[nodiscard]] Result<void> reserve_tallies();
   [[nodiscard]] Result<void> make_balancer();
+  [[nodiscard]] MigrationState state();
   [[nodiscard]] Result<bool> run_step(std::int64_t step, StepKind kind);
   [[nodiscard]] Result<StepDecision> ask(StepKind kind);
   [[nodiscard]] Result<void> wait_for_device();
@@ -82,7 +84,7 @@ class RankRun {
   void sample_balance(std::int64_t step);
   void verify_if_rearranged(std::int64_t step);
   void note_transfers(std::int64_t ended_count);
-  void close_figures();
+  [[nodiscard]] Result<void> close_figures();
 
   const ServeOptions& options_;
   const ServeParts& parts_;
@@ -100,10 +102,12 @@ class RankRun {
   std::unique_ptr<group::Recording> recording_;
   std::unique_ptr<Balancer> balancer_;
   std::unique_ptr<group::ProgressThread> progress_;
+  std::unique_ptr<FaultDrill> drill_;
   std::unique_ptr<DecodeForward> forward_;
   std::optional<Timeline> timeline_;
   std::optional<Event> forward_begin_;
   std::optional<Event> forward_end_;
+  std::optional<Event> boundary_begin_;
   std::optional<Event> boundary_end_;
   std::unique_ptr<PinnedBuffer<std::int32_t>> host_tallies_;
 

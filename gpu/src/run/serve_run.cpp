@@ -25,6 +25,12 @@ struct RankEnd {
   std::exception_ptr thrown = {};
 };
 
+/// Why this rank does not begin though it could.
+std::string not_begun(const env::ControlPlane& plane) {
+  const auto failure = plane.group_failure();
+  return failure ? "before the first step: " + describe(*failure) : "another rank could not begin";
+}
+
 void run_rank(RankRun& run, group::RankExchange& exchange, RankId rank, env::ControlPlane& plane,
               RankEnd& end) {
   try {
@@ -36,7 +42,7 @@ void run_rank(RankRun& run, group::RankExchange& exchange, RankId rank, env::Con
           return theirs == std::vector{std::byte{1}};
         });
     if (end.result && !all_stand) {
-      end.result = fail(ErrorCode::kPeerFailed, "another rank could not begin");
+      end.result = fail(ErrorCode::kPeerFailed, not_begun(plane));
     }
     if (end.result) {
       end.result = run.serve();

@@ -2,9 +2,13 @@
 // Method: tiny rows at made-up addresses, whose pieces are written down; two ends of one ring in
 // turn; real files between real processes.
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -12,6 +16,7 @@
 #include "eplb/gpu/memory/rank_weights.hpp"
 #include "memory/file_handover.hpp"
 #include "peer_cases.hpp"
+#include "run/fault_drill.hpp"
 #include "transport/host_mailbox.hpp"
 #include "transport/staged_orders.hpp"
 
@@ -191,6 +196,43 @@ void test_handover(Checks& checks, const RankSetting& setting) {
     }
     barrier(setting.group);
   }
+}
+
+void test_fault_drill(Checks& checks, const RankSetting& /*setting*/) {
+  const ServeFaults faults{
+      .late_hosts = {{.rank = RankId{1}, .begin_ms = 0, .end_ms = 1e9, .late_us = 20'000}},
+      .stalled_hosts = {{.rank = RankId{1}, .at_ms = 0, .duration_ms = 30}},
+      .killed_ranks = {{.rank = RankId{1}, .at_ms = 0, .state = MigrationState::kMoving},
+                       {.rank = RankId{1}, .at_ms = 1e9}}};
+  const auto delay_ms = [](FaultDrill& drill) {
+    const auto begin = std::chrono::steady_clock::now();
+    drill.delay_host();
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+        .count();
+  };
+  FaultDrill drill(faults, RankId{1});
+  checks.expect(delay_ms(drill) >= 50, "late and stalled at once");
+  const double late_ms = delay_ms(drill);
+  checks.expect(late_ms >= 20 && late_ms < 50, "stalled once, late ever after");
+  FaultDrill other(faults, RankId{0});
+  checks.expect(delay_ms(other) < 20, "the other rank is in time");
+  drill.look(MigrationState::kPlanning);  // Returns.
+  other.look(MigrationState::kMoving);
+
+  const auto ends_by = [&](RankId rank, MigrationState state) {
+    const pid_t child = fork();
+    if (child == 0) {
+      FaultDrill(faults, rank).watch([state] { return state; });
+      FaultDrill(faults, rank).look(state);
+      std::_Exit(EXIT_SUCCESS);
+    }
+    int status = 0;
+    checks.expect(waitpid(child, &status, 0) == child, "the child's end");
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  };
+  checks.expect(ends_by(RankId{1}, MigrationState::kMoving) == SIGKILL, "killed while it moves");
+  checks.expect(ends_by(RankId{1}, MigrationState::kIdle) == 0, "and in no other state");
+  checks.expect(ends_by(RankId{0}, MigrationState::kMoving) == 0, "and no other rank");
 }
 
 }  // namespace eplb::gpu::test

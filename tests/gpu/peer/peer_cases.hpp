@@ -14,6 +14,7 @@ void test_mailbox(Checks& checks, const RankSetting& setting);
 void test_orders(Checks& checks, const RankSetting& setting);
 void test_exchange(Checks& checks, const RankSetting& setting);  ///< Two ranks.
 void test_handover(Checks& checks, const RankSetting& setting);  ///< Three processes.
+void test_fault_drill(Checks& checks, const RankSetting& setting);
 
 // On one device.
 void test_content(Checks& checks, const RankSetting& setting);

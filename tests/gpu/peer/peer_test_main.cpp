@@ -43,6 +43,7 @@ constexpr std::array kGroups{
     Group{"orders", test_orders, 1, Ranks::kThreads, 0, 20},
     Group{"exchange", test_exchange, 2, Ranks::kProcesses, 0, 20},
     Group{"handover", test_handover, 3, Ranks::kProcesses, 0, 60},
+    Group{"fault_drill", test_fault_drill, 1, Ranks::kProcesses, 0, 20},
     Group{"content", test_content, 1, Ranks::kThreads, 1, 60},
     Group{"timeline", test_timeline, 1, Ranks::kThreads, 1, 60},
     Group{"queues", test_queues, 1, Ranks::kThreads, 1, 60},

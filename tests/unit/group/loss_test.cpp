@@ -45,7 +45,7 @@ void check_noticed(std::int32_t victim, const std::vector<std::string>& argument
     CHECK(process.exit_status == (rank == victim ? exit_status : 0));
     if (rank != victim) {
       expected.push_back("[" + std::to_string(rank) + "] rank " + std::to_string(victim) +
-                         ", idle: it was lost");
+                         ": it was lost");
     }
   }
   std::vector<std::string> lines = output.lines();

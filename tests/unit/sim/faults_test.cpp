@@ -94,6 +94,26 @@ TEST_CASE("a lost rank ends the group, and the reason names it, with balancers a
   }
 }
 
+TEST_CASE("a rank can be lost in a state of its migration, and is not if that never comes") {
+  Scenario scenario = test::small_scenario();
+  for (const LostWhile moment : {LostWhile::kStarting, LostWhile::kIdle, LostWhile::kAggregating,
+                                 LostWhile::kPlanning, LostWhile::kMoving}) {
+    CAPTURE(static_cast<int>(moment));
+    scenario.faults.lost_ranks = {{.rank = 2, .at_ms = 0, .moment = moment}};
+    const auto result = simulate(scenario, test::rotating_policy(), {});
+    REQUIRE_FALSE(result.has_value());
+    CHECK(result.error().message.find("rank 2") != std::string::npos);
+  }
+  scenario.faults.lost_ranks = {};
+  const SimulationResult plain = run(scenario);
+  REQUIRE_FALSE(plain.rearrangements.empty());
+  scenario.faults.lost_ranks = {{.rank = 2, .at_ms = 0, .moment = LostWhile::kAborting}};
+  CHECK(run(scenario).simulated_ns == plain.simulated_ns);
+  scenario.eplb.enabled = false;
+  scenario.faults.lost_ranks = {{.rank = 2, .at_ms = 0, .moment = LostWhile::kIdle}};
+  CHECK(simulate(scenario, test::rotating_policy(), {}).has_value());
+}
+
 TEST_CASE("a rank that is lost after the run's end is no fault of it") {
   Scenario scenario = quiet();
   const SimulationResult plain = run(scenario);

@@ -105,6 +105,13 @@ Result<std::unique_ptr<group::Membership>> join(const std::optional<group::Proce
   return group::Membership::join(rendezvous, sums);
 }
 
+/// The process that tells people how the run was: the first, or the second if the first is lost.
+std::int32_t reporter(const Failure& stop, const Processes& processes) {
+  const bool first_is_lost =
+      stop.cause == FailureCause::kRankLost && stop.rank.value < processes.ranks_each;
+  return first_is_lost && processes.count > 1 ? 1 : 0;
+}
+
 /// Whether the ranks of one GPU fit it; the bytes if they do not.
 Result<void> check_memory(const gpu::ServeOptions& options, std::int32_t ranks_each, int device) {
   const std::int64_t needed = gpu::rank_bytes(options) * ranks_each;
@@ -218,7 +225,7 @@ Result<ExitCode> run_process(ConfigRun& run, const gpu::ServeOptions& options,
   }
   (*membership)->leave();
   report.sim.wall_s = seconds_since(begin);
-  if (process == 0) {
+  if (process == reporter(report.serve.stop, processes_of(scenario))) {
     if (!run.json.takes_standard_output()) {
       print_gpu_run(report, streams.out);
     }

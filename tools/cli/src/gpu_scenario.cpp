@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -80,7 +81,30 @@ Result<void> check_runs(const sim::Scenario& scenario) {
   if (scenario.serving.prefill_tokens_mean > 0) {
     return refuse("serving.prefill: the GPU backend runs decode steps alone");
   }
+  if (!scenario.faults.failed_links.empty() || !scenario.faults.slow_ports.empty()) {
+    return refuse("faults: a run on GPUs stalls hosts and loses ranks, but breaks no links");
+  }
   return {};
+}
+
+gpu::ServeFaults faults_of(const sim::FaultOptions& faults) {
+  gpu::ServeFaults served;
+  for (const sim::Straggler& late : faults.stragglers) {
+    served.late_hosts.push_back(
+        {.rank = RankId{late.rank},
+         .begin_ms = late.at_ms,
+         .end_ms = late.until_ms.value_or(std::numeric_limits<double>::infinity()),
+         .late_us = late.late_us});
+  }
+  for (const sim::HostStall& stall : faults.host_stalls) {
+    served.stalled_hosts.push_back(
+        {.rank = RankId{stall.rank}, .at_ms = stall.at_ms, .duration_ms = stall.duration_ms});
+  }
+  for (const sim::LostRank& lost : faults.lost_ranks) {
+    served.killed_ranks.push_back(
+        {.rank = RankId{lost.rank}, .at_ms = lost.at_ms, .state = sim::state_of(lost.moment)});
+  }
+  return served;
 }
 
 /// The layer's least time, and what a row adds beyond reading weights, which the stand-in does in
@@ -124,6 +148,7 @@ Result<gpu::ServeOptions> serve_options(const sim::Scenario& scenario, const Top
   options.decode.seed = scenario.run.seed;
   options.steps = scenario.run.steps;
   options.warmup_steps = scenario.run.warmup_steps;
+  options.faults = faults_of(scenario.faults);
   return options;
 }
 

@@ -86,6 +86,16 @@ constexpr std::array kPorts = std::to_array<EnumName<sim::Port>>({
     {sim::Port::kNetwork, "network"},
 });
 
+constexpr std::array kLostMoments = std::to_array<EnumName<sim::LostWhile>>({
+    {sim::LostWhile::kAny, "any"},
+    {sim::LostWhile::kStarting, "starting"},
+    {sim::LostWhile::kIdle, "idle"},
+    {sim::LostWhile::kAggregating, "aggregating"},
+    {sim::LostWhile::kPlanning, "planning"},
+    {sim::LostWhile::kMoving, "moving"},
+    {sim::LostWhile::kAborting, "aborting"},
+});
+
 constexpr std::array kSearchMethods = std::to_array<EnumName<placement::SearchMethod>>({
     {placement::SearchMethod::kGrid, "grid"},
     {placement::SearchMethod::kRandom, "random"},
@@ -260,6 +270,10 @@ std::span<const EnumName<ReplicaMapping>> enum_names(ReplicaMapping) {
 
 std::span<const EnumName<sim::Port>> enum_names(sim::Port) {
   return kPorts;
+}
+
+std::span<const EnumName<sim::LostWhile>> enum_names(sim::LostWhile) {
+  return kLostMoments;
 }
 
 std::string describe(const Range& range) {

@@ -49,6 +49,7 @@ struct EnumName {
 [[nodiscard]] std::span<const EnumName<LoadCounting>> enum_names(LoadCounting);
 [[nodiscard]] std::span<const EnumName<ReplicaMapping>> enum_names(ReplicaMapping);
 [[nodiscard]] std::span<const EnumName<sim::Port>> enum_names(sim::Port);
+[[nodiscard]] std::span<const EnumName<sim::LostWhile>> enum_names(sim::LostWhile);
 [[nodiscard]] std::span<const EnumName<sim::KernelKind>> enum_names(sim::KernelKind);
 [[nodiscard]] std::span<const EnumName<placement::SearchMethod>> enum_names(
     placement::SearchMethod);

@@ -43,7 +43,7 @@ using Member = std::variant<
     std::optional<double> S::*, std::vector<std::int32_t> S::*, sim::KernelKind S::*,
     WeightFormat S::*, ReplicaChoice S::*, Communicator S::*, Handshake S::*, OnFailure S::*,
     sim::Noise S::*, NixlPath S::*, HostCollectives S::*, LoadCounting S::*, ReplicaMapping S::*,
-    sim::Port S::*, placement::SearchMethod S::*, Word<S>, FreeText, FigureSources, ReadByHand>;
+    sim::Port S::*, sim::LostWhile S::*, placement::SearchMethod S::*, Word<S>, FreeText, FigureSources, ReadByHand>;
 
 /// One key of a struct: all that parsing it, printing it and documenting it needs.
 template <typename S>

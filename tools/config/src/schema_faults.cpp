@@ -21,7 +21,7 @@ constexpr Field<Fault> at_field() {
           .member = &Fault::at_ms,
           .unit = "ms",
           .range = kMoment,
-          .help = "From when on, in simulated time."};
+          .help = "From when on, in the run's own time."};
 }
 
 template <typename Fault>
@@ -106,6 +106,9 @@ constexpr std::array kHostStallFields = std::to_array<Field<sim::HostStall>>({
 constexpr std::array kLostRankFields = std::to_array<Field<sim::LostRank>>({
     rank_field<sim::LostRank>(),
     at_field<sim::LostRank>(),
+    {.key = "while",
+     .member = &sim::LostRank::moment,
+     .help = "Its migration's state when it is lost, the first time from `at_ms` on."},
 });
 
 }  // namespace

@@ -42,7 +42,7 @@ enum class FailureCause : std::uint8_t {
 struct Failure {
   FailureCause cause = FailureCause::kNone;
   RankId rank{-1};                               ///< Whose fault it is; not always who noticed.
-  MigrationState state = MigrationState::kIdle;  ///< Where that rank stood.
+  MigrationState state = MigrationState::kIdle;  ///< Where that rank stood; not known of a lost one.
   LayerId layer{-1};                             ///< The layer it was about; -1 if none.
 
   [[nodiscard]] explicit operator bool() const { return cause != FailureCause::kNone; }
@@ -50,7 +50,7 @@ struct Failure {
   friend bool operator==(const Failure&, const Failure&) = default;
 };
 
-/// A sentence that names the rank, its state and the layer.
+/// A sentence that names the rank and, as far as they are known, its state and the layer.
 [[nodiscard]] std::string describe(const Failure& failure);
 
 }  // namespace eplb

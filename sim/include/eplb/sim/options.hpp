@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "eplb/core/failure.hpp"
 #include "eplb/core/load.hpp"
 #include "eplb/core/options.hpp"
 
@@ -263,9 +264,43 @@ struct HostStall {
   double duration_ms = 0;
 };
 
+/// During what a rank is lost; its migration's state, or any.
+enum class LostWhile : std::uint8_t {
+  kAny,
+  kStarting,
+  kIdle,
+  kAggregating,
+  kPlanning,
+  kMoving,
+  kAborting,
+};
+
+/// None for any.
+[[nodiscard]] constexpr std::optional<MigrationState> state_of(LostWhile moment) {
+  switch (moment) {
+    case LostWhile::kAny:
+      return std::nullopt;
+    case LostWhile::kStarting:
+      return MigrationState::kStarting;
+    case LostWhile::kIdle:
+      return MigrationState::kIdle;
+    case LostWhile::kAggregating:
+      return MigrationState::kAggregating;
+    case LostWhile::kPlanning:
+      return MigrationState::kPlanning;
+    case LostWhile::kMoving:
+      return MigrationState::kMoving;
+    case LostWhile::kAborting:
+      return MigrationState::kAborting;
+  }
+  return std::nullopt;
+}
+
+/// A process that ends without a word.
 struct LostRank {
   std::int32_t rank = 0;
   double at_ms = 0;
+  LostWhile moment = LostWhile::kAny;  ///< From at_ms on, the first one.
 };
 
 /// What goes wrong in a run.

@@ -75,10 +75,14 @@ class DecodeForward {
     return *static_cast<const volatile std::int64_t*>(late_step_.data()) == *host_step_.data();
   }
 
-  /// Whole once the last launch is known to have run.
+  /// Enqueues the report's way to the host.
+  void fetch_report();
+
+  /// As last fetched; whole once that is known to have run.
   [[nodiscard]] const ServiceReport& report() const { return report_.fetched().front(); }
 
-  /// Of the cooperative kernels, as whole as the report; none if there are none.
+  /// Of the cooperative kernels; whole once the last launch is known to have run; none if there are
+  /// none.
   [[nodiscard]] std::optional<program::GangReport> gang_report() const;
 
  private:

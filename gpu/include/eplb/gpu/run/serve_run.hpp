@@ -23,6 +23,32 @@ namespace eplb::gpu {
 /// What is proved of the slots after each rearrangement, beside what forwards check as they serve.
 enum class Verification : std::uint8_t { kServed, kSampled, kEveryByte };
 
+/// What goes wrong on purpose, on one rank, in time since its balancer stood.
+struct LateHost {  ///< Before its balancer's step.
+  RankId rank;
+  double begin_ms = 0;
+  double end_ms = 0;
+  double late_us = 0;
+};
+
+struct StalledHost {  ///< Once.
+  RankId rank;
+  double at_ms = 0;
+  double duration_ms = 0;
+};
+
+struct KilledRank {  ///< Its process, by SIGKILL, the first time that its migration is in `state`.
+  RankId rank;
+  double at_ms = 0;
+  std::optional<MigrationState> state = std::nullopt;  ///< None: any.
+};
+
+struct ServeFaults {
+  std::vector<LateHost> late_hosts = {};
+  std::vector<StalledHost> stalled_hosts = {};
+  std::vector<KilledRank> killed_ranks = {};
+};
+
 /// Equal on all ranks.
 struct ServeOptions {
   Shape shape;
@@ -38,6 +64,7 @@ struct ServeOptions {
   /// one did something else. Takes some kilobytes a step.
   bool replays = false;
   std::int64_t step_deadline_ms = 60'000;  ///< For a forward, a hold, or the last rank to come.
+  ServeFaults faults = {};
 };
 
 /// Popularities [layers, experts] from a step on; null: as before. Equal on all ranks.
@@ -86,7 +113,9 @@ struct RankFigures {
   std::int64_t longest_on_step_ns = 0;
   std::int64_t longest_progress_ns = 0;
   std::int64_t forward_ns = 0;  ///< Of the device, in all.
-  // What stands between two forwards on the device: closing counts, commits, maps.
+  // What stands between two forwards on the device: closing counts, commits, maps. The time of a
+  // mark is taken off, which is an event's behind another.
+  std::int64_t mark_ns = 0;
   std::int64_t plain_boundary_count = 0;  ///< Steps that committed nothing,
   std::int64_t plain_boundary_ns = 0;
   std::int64_t busy_boundary_count = 0;  ///< of them, those while a rearrangement ran,
