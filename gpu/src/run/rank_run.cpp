@@ -1,6 +1,7 @@
 #include "rank_run.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <thread>
 #include <utility>
@@ -33,11 +34,21 @@ std::int64_t ns_between(const Event& begin, const Event& end) {
   return static_cast<std::int64_t>(elapsed_us(begin, end) * 1000);
 }
 
+/// Without EPLB there is a balancer all the same, whose first rearrangement no run lives to see.
+EplbOptions in_effect(EplbOptions options) {
+  if (!options.enabled) {
+    options.step_interval = std::numeric_limits<std::int32_t>::max();
+    options.log_balancedness = false;
+  }
+  return options;
+}
+
 }  // namespace
 
 RankRun::RankRun(const ServeOptions& options, const ServeParts& parts, const ServedRank& place,
                  group::RankExchange& exchange, std::span<std::byte> staging)
     : options_(options),
+      eplb_(in_effect(options.eplb)),
       parts_(parts),
       place_(place),
       exchange_(exchange),
@@ -66,7 +77,7 @@ Result<void> RankRun::prepare() {
     return reserved;
   }
   auto rank = GpuRank::create(
-      {.shape = options_.shape, .eplb = options_.eplb, .communicator = options_.communicator},
+      {.shape = options_.shape, .eplb = eplb_, .communicator = options_.communicator},
       {.group = peers(),
        .control_plane = *control_plane_,
        .policy = parts_.policy,
@@ -132,7 +143,7 @@ Result<void> RankRun::reserve_tallies() {
 }
 
 Result<void> RankRun::make_balancer() {
-  Balancer::Settings settings{.options = options_.eplb,
+  Balancer::Settings settings{.options = eplb_,
                               .shape = options_.shape,
                               .topology = parts_.topology,
                               .costs = options_.costs,

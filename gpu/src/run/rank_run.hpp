@@ -87,6 +87,7 @@ class RankRun {
   [[nodiscard]] Result<void> close_figures();
 
   const ServeOptions& options_;
+  EplbOptions eplb_;  ///< As the balancer is to have them.
   const ServeParts& parts_;
   ServedRank place_;
   group::RankExchange& exchange_;

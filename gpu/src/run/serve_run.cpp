@@ -1,6 +1,7 @@
 #include "eplb/gpu/run/serve_run.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <exception>
 #include <mutex>
@@ -25,10 +26,18 @@ struct RankEnd {
   std::exception_ptr thrown = {};
 };
 
-/// Why this rank does not begin though it could.
+/// Why this rank does not begin though it could. That a process was lost is known a little later
+/// than that it does not answer.
 std::string not_begun(const env::ControlPlane& plane) {
-  const auto failure = plane.group_failure();
-  return failure ? "before the first step: " + describe(*failure) : "another rank could not begin";
+  constexpr int kLooks = 500;
+  constexpr std::chrono::milliseconds kPause{1};
+  for (int look = 0; look < kLooks; ++look) {
+    if (const auto failure = plane.group_failure()) {
+      return "before the first step: " + describe(*failure);
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+  return "another rank could not begin";
 }
 
 void run_rank(RankRun& run, group::RankExchange& exchange, RankId rank, env::ControlPlane& plane,

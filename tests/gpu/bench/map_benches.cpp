@@ -41,7 +41,7 @@ class Layer {
       : model_(model),
         row_count_(row_count),
         shape_(test::shape_of(model.expert_count, model.slot_count)),
-        maps_({.shape = shape_}, stream_.get()),
+        maps_({.shape = shape_, .with_shares = true}, stream_.get()),
         ids_(id_count()),
         wide_ids_(id_count()),
         slot_ids_(id_count()),
@@ -151,6 +151,9 @@ void time_layer(Report& report, const Model& model, std::int32_t row_count, Skew
   MapArguments<std::int32_t> hashed = layer.narrow(false);
   hashed.mapping.choice = ReplicaChoice::kHash;
   time_map(report, "map_and_record hash", variant + " logical", hashed);
+  MapArguments<std::int32_t> by_shares = layer.narrow(false);
+  by_shares.mapping.choice = ReplicaChoice::kShares;
+  time_map(report, "map_and_record by shares", variant + " logical", by_shares);
   MapArguments<std::int32_t> not_recording = layer.narrow(false);
   const DeviceBuffer<std::int32_t> shut_gate(1);
   const Stream stream;

@@ -41,7 +41,7 @@ class StagedLayer {
       : row_count_(row_count),
         slot_count_(slot_count),
         shape_(test::shape_of(kExpertCount, slot_count)),
-        maps_({.shape = shape_}, stream_.get()),
+        maps_({.shape = shape_, .with_shares = true}, stream_.get()),
         activations_(element_count()),
         staged_(2 * element_count()),
         scales_(element_count() / 16),
@@ -187,6 +187,11 @@ void time_format(Report& report, const StagedLayer& layer, std::size_t format_in
   const double fused_us =
       add("stage fused",
           time_launches([&](cudaStream_t stream) { stage<std::int64_t>(fused, stream); }));
+  auto by_shares = fused;
+  by_shares.mapping.choice = ReplicaChoice::kShares;
+  const double by_shares_us =
+      add("stage fused by shares",
+          time_launches([&](cudaStream_t stream) { stage<std::int64_t>(by_shares, stream); }));
   const double separate_us = add("mask, map, stage", time_launches([&](cudaStream_t stream) {
                                    layer.run_separately(format, Mapping::kOurs, stream);
                                  }));
@@ -196,10 +201,11 @@ void time_format(Report& report, const StagedLayer& layer, std::size_t format_in
           }));
   const double floor_us = bytes / kCopyBytesPerUs + nothing_us;
   std::printf(
-      "  fused - alone %+.3f us, separate / fused %.2f, published / fused %.2f, floor %.3f us, "
-      "fused / floor %.2f\n",
-      fused_us - alone_us, separate_us / fused_us, published_us / fused_us, floor_us,
-      fused_us / floor_us);
+      "  fused - alone %+.3f us, by shares %+.3f us, separate / fused %.2f, published / fused "
+      "%.2f, "
+      "floor %.3f us, fused / floor %.2f\n",
+      fused_us - alone_us, by_shares_us - alone_us, separate_us / fused_us, published_us / fused_us,
+      floor_us, fused_us / floor_us);
 }
 
 }  // namespace
