@@ -179,9 +179,7 @@ __device__ void route_block(const StagingArguments<Id>& arguments, std::uint32_t
     heads.load(mapping.map);
   }
   // Worked out while the loads are on their way.
-  std::int32_t* counts =
-      mapping.logical_counts +
-      block % static_cast<std::uint32_t>(mapping.stripe_count) * mapping.stripe_stride;
+  std::int32_t* counts = device::stripe_of(mapping, block);
   const std::uint32_t recorded_rows = kMaps ? device::recorded_row_count(mapping) : 0;
   const Pick<Id> loaded = load_pick(arguments, pick, row);
   std::int64_t slot = loaded.id;

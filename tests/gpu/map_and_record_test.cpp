@@ -17,6 +17,7 @@
 #include "eplb/gpu/stream.hpp"
 #include "kernel_cases.hpp"
 #include "reference/map_and_record_reference.hpp"
+#include "stripes.hpp"
 #include "workload.hpp"
 
 namespace eplb::gpu::test {
@@ -44,7 +45,7 @@ struct Arena {
   Stream stream;
   DeviceBuffer<std::int64_t> logical_ids{kIdsMax + kGuardIds};
   DeviceBuffer<std::int64_t> slot_ids{kIdsMax + kGuardIds};
-  DeviceBuffer<std::int32_t> logical_counts{kExpertsMax};
+  DeviceBuffer<std::int32_t> logical_counts{std::size_t{kExpertsMax} * kStripesTried};
   DeviceBuffer<std::int32_t> slot_counts{kSlotsMax};
   DeviceBuffer<std::int32_t> record_gate{1};
   DeviceBuffer<std::int32_t> unpadded_row_count{1};
@@ -58,6 +59,7 @@ struct Manner {
   bool is_in_place = false;
   std::size_t id_offset = 0;  ///< In ids: 1 breaks the alignment of packs.
   bool has_gate = true;       ///< Else a null pointer, which must mean "open".
+  std::int32_t stripe_count = 1;
 };
 
 template <typename T>
@@ -120,7 +122,9 @@ void compare(Checks& checks, const Arena& arena, const MapCase& map_case, const 
     EPLB_CUDA(cudaMemcpyAsync(manner.is_in_place ? slot_ids : logical_ids, ids.data(),
                               ids.size() * sizeof(Id), cudaMemcpyHostToDevice, stream));
   }
-  const std::vector<std::int32_t> logical_before = drawn_counts(map.expert_count, draw);
+  const auto expert_count = static_cast<std::size_t>(map.expert_count);
+  const std::vector<std::int32_t> logical_before =
+      drawn_counts(manner.stripe_count * map.expert_count, draw);
   const std::vector<std::int32_t> slots_before = drawn_counts(map_case.slot_count, draw);
   put(arena.logical_counts, logical_before, stream);
   put(arena.slot_counts, slots_before, stream);
@@ -141,6 +145,8 @@ void compare(Checks& checks, const Arena& arena, const MapCase& map_case, const 
                    .unpadded_row_count =
                        map_case.unpadded_row_count ? arena.unpadded_row_count.data() : nullptr,
                    .logical_counts = arena.logical_counts.data(),
+                   .stripe_count = manner.stripe_count,
+                   .stripe_stride = map.expert_count,
                    .slot_counts = manner.counts_slots ? arena.slot_counts.data() : nullptr,
                    .slot_count = map_case.slot_count},
        .is_padding = map_case.is_padding.empty() ? nullptr : arena.is_padding.data()},
@@ -151,8 +157,10 @@ void compare(Checks& checks, const Arena& arena, const MapCase& map_case, const 
   checks.expect_equal<Id>(head_of<Id>(arena.slot_ids.data(), frame.size(), stream), frame,
                           what + " slots");
   checks.expect_equal<std::int32_t>(
-      head_of<std::int32_t>(arena.logical_counts.data(), logical_before.size(), stream),
-      sum_of(logical_before, expected.logical_counts), what + " logical counts");
+      folded(head_of<std::int32_t>(arena.logical_counts.data(), logical_before.size(), stream),
+             expert_count),
+      sum_of(folded(logical_before, expert_count), expected.logical_counts),
+      what + " logical counts");
   checks.expect_equal<std::int32_t>(
       head_of<std::int32_t>(arena.slot_counts.data(), slots_before.size(), stream),
       manner.counts_slots ? sum_of(slots_before, expected.slot_counts) : slots_before,
@@ -190,7 +198,8 @@ Manner drawn_manner(std::int32_t ids_per_thread, bool counts_slots, bool is_reco
           .counts_slots = counts_slots,
           .is_in_place = draw.chance(0.3),
           .id_offset = draw.chance(0.3) ? 1U : 0U,
-          .has_gate = !is_recording || draw.chance(0.7)};
+          .has_gate = !is_recording || draw.chance(0.7),
+          .stripe_count = 1 + draw.below(kStripesTried)};
 }
 
 template <typename Id>

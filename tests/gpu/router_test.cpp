@@ -20,6 +20,7 @@
 #include "mapped_layer.hpp"
 #include "router_case.hpp"
 #include "staging_case.hpp"
+#include "stripes.hpp"
 
 namespace eplb::gpu::test {
 namespace {
@@ -40,7 +41,7 @@ struct Arena {
   DeviceBuffer<std::int32_t> narrow_ids{kPicksMax + kGuard};
   DeviceBuffer<std::int64_t> wide_ids{kPicksMax + kGuard};
   DeviceBuffer<float> weights{kPicksMax + kGuard};
-  DeviceBuffer<std::int32_t> logical_counts{kExpertsMax};
+  DeviceBuffer<std::int32_t> logical_counts{std::size_t{kExpertsMax} * kStripesTried};
   DeviceBuffer<std::int32_t> slot_counts{kSlotsMax};
   DeviceBuffer<std::int32_t> record_gate{1};
   DeviceBuffer<std::int32_t> unpadded_row_count{1};
@@ -139,6 +140,8 @@ RouterArguments<Logit, Id> put(const Arena& arena, const Case& one, const Mapped
       .record_gate = arena.record_gate.data(),
       .unpadded_row_count = map_case.unpadded_row_count ? arena.unpadded_row_count.data() : nullptr,
       .logical_counts = arena.logical_counts.data(),
+      .stripe_count = kStripesTried,
+      .stripe_stride = kExpertsMax,
       .slot_counts = routing.counts_slots ? arena.slot_counts.data() : nullptr,
       .slot_count = layer.sizes.slot_count};
   return arguments;
@@ -158,8 +161,8 @@ void compare(Checks& checks, const Arena& arena, const Case& one, const MappedLa
   expect_framed(checks, arena.weights, expected.weights, what + " weights", stream);
   expect_framed(checks, slots_of<Id>(arena), as_ids<Id>(expected.slot_ids), what + " slots",
                 stream);
-  checks.expect_equal<std::int32_t>(arena.logical_counts.download(stream), expected.logical_counts,
-                                    what + " counts");
+  checks.expect_equal<std::int32_t>(folded(arena.logical_counts.download(stream), kExpertsMax),
+                                    expected.logical_counts, what + " counts");
   checks.expect_equal<std::int32_t>(arena.slot_counts.download(stream), expected.slot_counts,
                                     what + " slot counts");
 }

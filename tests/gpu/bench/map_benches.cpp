@@ -6,6 +6,7 @@
 #include "eplb/gpu/buffer.hpp"
 #include "eplb/gpu/device_maps.hpp"
 #include "eplb/gpu/map_and_record.hpp"
+#include "eplb/gpu/pass_recorder.hpp"
 #include "eplb/gpu/stream.hpp"
 #include "report.hpp"
 #include "workload.hpp"
@@ -99,6 +100,8 @@ class Layer {
     arguments.mapping.record_gate = gate_.data();
     arguments.mapping.unpadded_row_count = unpadded_.data();
     arguments.mapping.logical_counts = counts_.data();
+    arguments.mapping.stripe_count = PassRecorder::kStripes;
+    arguments.mapping.stripe_stride = kExpertsMax;
     arguments.mapping.slot_counts = counts_slots ? slot_counts_.data() : nullptr;
     arguments.mapping.slot_count = model_.slot_count;
     return arguments;
@@ -115,7 +118,7 @@ class Layer {
   DeviceBuffer<std::int64_t> wide_slot_ids_;
   DeviceBuffer<std::int32_t> gate_{1};
   DeviceBuffer<std::int32_t> unpadded_{1};
-  DeviceBuffer<std::int32_t> counts_{kExpertsMax};
+  DeviceBuffer<std::int32_t> counts_{std::size_t{kExpertsMax} * PassRecorder::kStripes};
   DeviceBuffer<std::int32_t> slot_counts_{kSlotsMax};
 };
 

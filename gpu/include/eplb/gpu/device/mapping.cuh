@@ -95,6 +95,15 @@ __device__ inline std::uint32_t recorded_row_count(const LayerMapping& mapping) 
   return gate != 0 ? static_cast<std::uint32_t>(max(rows, 0)) : 0;
 }
 
+/// The counters of experts that a block adds to.
+///
+/// NOTE [stripes] A layer's counters lie in so few lines that the L2 adds to one of them for many
+/// blocks in turn. Stripes are further copies of them, and the step kernel adds them up.
+__device__ inline std::int32_t* stripe_of(const LayerMapping& mapping, std::uint32_t block) {
+  return mapping.logical_counts +
+         block % static_cast<std::uint32_t>(mapping.stripe_count) * mapping.stripe_stride;
+}
+
 /// Counters of a block in shared memory.
 ///
 /// NOTE [hot experts] A global atomic a pick makes all picks of a hot expert wait for one word of
@@ -208,7 +217,7 @@ class BlockRecorder {
   /// Adds what the block has counted, after all its threads have.
   __device__ void finish() const {
     __syncthreads();
-    experts_.add_to(mapping_.logical_counts);
+    experts_.add_to(stripe_of(mapping_, blockIdx.x));
     if constexpr (kCountsSlots) {
       slots_.add_to(mapping_.slot_counts);
     }
