@@ -37,13 +37,15 @@ struct Word {
 
 /// Where a key's value is kept in its struct.
 template <typename S>
-using Member = std::variant<
-    bool S::*, std::int32_t S::*, std::int64_t S::*, std::uint64_t S::*, double S::*,
-    std::string S::*, std::optional<std::int32_t> S::*, std::optional<std::int64_t> S::*,
-    std::optional<double> S::*, std::vector<std::int32_t> S::*, sim::KernelKind S::*,
-    WeightFormat S::*, ReplicaChoice S::*, Communicator S::*, Handshake S::*, OnFailure S::*,
-    sim::Noise S::*, NixlPath S::*, HostCollectives S::*, LoadCounting S::*, ReplicaMapping S::*,
-    sim::Port S::*, sim::LostWhile S::*, placement::SearchMethod S::*, Word<S>, FreeText, FigureSources, ReadByHand>;
+using Member =
+    std::variant<bool S::*, std::int32_t S::*, std::int64_t S::*, std::uint64_t S::*, double S::*,
+                 std::string S::*, std::optional<std::int32_t> S::*,
+                 std::optional<std::int64_t> S::*, std::optional<double> S::*,
+                 std::vector<std::int32_t> S::*, sim::KernelKind S::*, WeightFormat S::*,
+                 ReplicaChoice S::*, Communicator S::*, Handshake S::*, OnFailure S::*,
+                 sim::Noise S::*, NixlPath S::*, HostCollectives S::*, LoadCounting S::*,
+                 ReplicaMapping S::*, sim::Port S::*, sim::LostWhile S::*,
+                 placement::SearchMethod S::*, Word<S>, FreeText, FigureSources, ReadByHand>;
 
 /// One key of a struct: all that parsing it, printing it and documenting it needs.
 template <typename S>
