@@ -41,10 +41,9 @@ enum class FailureCause : std::uint8_t {
 /// Why a migration or a group has ended: small and flat, since it travels between ranks.
 struct Failure {
   FailureCause cause = FailureCause::kNone;
-  RankId rank{-1};  ///< Whose fault it is; not always who noticed.
-  MigrationState state =
-      MigrationState::kIdle;  ///< Where that rank stood; not known of a lost one.
-  LayerId layer{-1};          ///< The layer it was about; -1 if none.
+  RankId rank{-1};                               ///< Whose fault it is; not always who noticed.
+  MigrationState state = MigrationState::kIdle;  ///< Where it stood; not known of a lost rank.
+  LayerId layer{-1};                             ///< The layer it was about; -1 if none.
 
   [[nodiscard]] explicit operator bool() const { return cause != FailureCause::kNone; }
 
