@@ -395,6 +395,7 @@ void Balancer::trigger() {
       .current = std::make_shared<const Placement>(placement_),
       .current_shares = shares_,
       .costs = settings_.costs,
+      .window_steps = window_steps(settings_.options, trigger_memory_),
       .trigger = forced ? std::nullopt : trigger_problem(settings_, trigger_memory_, number),
       .schedule = {.landing_rows = rows,
                    .row_bytes = settings_.row_bytes,
