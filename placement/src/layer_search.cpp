@@ -6,21 +6,9 @@
 #include <utility>
 
 #include "rank_norm.hpp"
+#include "whole_power.hpp"
 
 namespace eplb::placement {
-namespace {
-
-double whole_power(double base, std::size_t exponent) {
-  double result = 1;
-  for (; exponent > 0; exponent /= 2) {
-    result *= exponent % 2 == 1 ? base : 1;
-    base *= base;
-  }
-  return result;
-}
-
-}  // namespace
-
 LayerSearch::LayerSearch(const LayerTask& task, std::vector<std::size_t> occupants)
     : task_(&task),
       occupants_(std::move(occupants)),
@@ -45,6 +33,7 @@ LayerSearch::LayerSearch(const LayerTask& task, std::vector<std::size_t> occupan
     sum_up(rank);
   }
   sum_up_powers();
+  count_near_copies();
 }
 
 void LayerSearch::reprice(double row_price) {
@@ -108,7 +97,8 @@ double LayerSearch::load_cost() const {
 }
 
 double LayerSearch::cost() const {
-  return load_cost() * whole_power(1 + row_price_, kScenarioCount * moved_rows());
+  return load_cost() * whole_power(1 + row_price_, kScenarioCount * moved_rows()) *
+         whole_power(1 + task_->leaving_price * leaving_, kScenarioCount);
 }
 
 int LayerSearch::rows_of_retarget(std::size_t rank, std::size_t leaving, std::size_t coming) const {
@@ -186,6 +176,10 @@ LayerSearch::PairTask LayerSearch::pair_task(std::size_t hot_rank, std::size_t r
         (pair.others[scenario] + 2 * norm_power(level)) * inverse_power_sum_[scenario];
   }
   pair.least_ratio = product(ratios);
+  if (minds_leaving()) {
+    pair.least_ratio *=
+        leaving_ratio(least_leaving(hot_rank, rank) + least_leaving(rank, hot_rank));
+  }
   return pair;
 }
 
@@ -246,7 +240,9 @@ void LayerSearch::try_swaps_between(std::size_t hot_rank, const PairTask& pair, 
                             norm_power(load[scenario] + moved)) *
                            inverse_power_sum_[scenario];
       }
-      const double ratio = product(ratios) * price_of(rows);
+      const double ratio = product(ratios) * price_of(rows) *
+                           leaving_ratio(leaving_of_going(leaving, hot_rank, pair.rank) +
+                                         leaving_of_going(coming, pair.rank, hot_rank));
       if (ratio < best.ratio) {
         best = {.kind = StepKind::kSwap, .ratio = ratio, .slot = hot, .other = slot};
       }
@@ -261,6 +257,7 @@ void LayerSearch::apply(const Step& step) {
     retarget(step.slot, step.other);
   }
   sum_up_powers();
+  count_near_copies();
 }
 
 void LayerSearch::swap_slots(std::size_t slot, std::size_t other) {
