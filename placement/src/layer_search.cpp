@@ -93,12 +93,11 @@ double LayerSearch::load_cost() const {
       norm = std::sqrt(norm);
     }
   }
-  return product(norms);
+  return product(norms) * whole_power(1 + task_->leaving_price * leaving_, kScenarioCount);
 }
 
 double LayerSearch::cost() const {
-  return load_cost() * whole_power(1 + row_price_, kScenarioCount * moved_rows()) *
-         whole_power(1 + task_->leaving_price * leaving_, kScenarioCount);
+  return load_cost() * whole_power(1 + row_price_, kScenarioCount * moved_rows());
 }
 
 int LayerSearch::rows_of_retarget(std::size_t rank, std::size_t leaving, std::size_t coming) const {
@@ -166,7 +165,7 @@ void LayerSearch::improve(std::size_t hot_rank_count) {
 }
 
 LayerSearch::PairTask LayerSearch::pair_task(std::size_t hot_rank, std::size_t rank) const {
-  PairTask pair{.rank = rank, .others = {}, .least_ratio = 1};
+  PairTask pair{.rank = rank, .others = {}};
   Scenarios ratios{};
   for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
     pair.others[scenario] = std::max(
@@ -175,7 +174,8 @@ LayerSearch::PairTask LayerSearch::pair_task(std::size_t hot_rank, std::size_t r
     ratios[scenario] =
         (pair.others[scenario] + 2 * norm_power(level)) * inverse_power_sum_[scenario];
   }
-  pair.least_ratio = product(ratios);
+  pair.level_ratio = product(ratios);
+  pair.least_ratio = pair.level_ratio;
   if (minds_leaving()) {
     pair.least_ratio *=
         leaving_ratio(least_leaving(hot_rank, rank) + least_leaving(rank, hot_rank));
@@ -220,6 +220,7 @@ void LayerSearch::try_swaps_between(std::size_t hot_rank, const PairTask& pair, 
         holds(pair.rank, leaving)) {
       continue;
     }
+    const double change_of_leaving = leaving_of_going(leaving, hot_rank, pair.rank);
     const Scenarios& leaving_load = copy_load_[leaving];
     for (std::size_t slot = first; slot < first + task_->slots_per_rank; ++slot) {
       const std::size_t coming = occupants_[slot];
@@ -229,7 +230,9 @@ void LayerSearch::try_swaps_between(std::size_t hot_rank, const PairTask& pair, 
         continue;
       }
       const int rows = rows_of_leaving + rows_of_coming_[slot - first];
-      if (!may_beat(pair.least_ratio, rows, best)) {
+      const double nearness =
+          leaving_ratio(change_of_leaving + leaving_of_going(coming, pair.rank, hot_rank));
+      if (!may_beat(pair.level_ratio * nearness, rows, best)) {
         continue;
       }
       const Scenarios& coming_load = copy_load_[coming];
@@ -240,9 +243,7 @@ void LayerSearch::try_swaps_between(std::size_t hot_rank, const PairTask& pair, 
                             norm_power(load[scenario] + moved)) *
                            inverse_power_sum_[scenario];
       }
-      const double ratio = product(ratios) * price_of(rows) *
-                           leaving_ratio(leaving_of_going(leaving, hot_rank, pair.rank) +
-                                         leaving_of_going(coming, pair.rank, hot_rank));
+      const double ratio = product(ratios) * price_of(rows) * nearness;
       if (ratio < best.ratio) {
         best = {.kind = StepKind::kSwap, .ratio = ratio, .slot = hot, .other = slot};
       }

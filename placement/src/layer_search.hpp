@@ -20,8 +20,8 @@ struct LayerTask {
   std::vector<std::uint8_t> held_now;  ///< [ranks * experts]: what need not be moved there.
   double row_price = 0;                ///< What a moved row costs, as a share of the largest load.
   const WorkScale* work = nullptr;     ///< What loads are turned into; none where they count.
-  /// NVLink domain of each rank, [ranks], and the part of the ranks that each has, [domains]; of
-  /// one that spans all where nobody pays for rows that leave theirs.
+  /// NVLink domain of each rank, [ranks], and the part of the ranks that each has, [domains]: of
+  /// use where rows that leave theirs have a price.
   std::span<const std::size_t> domain_of_rank = {};
   std::span<const double> domain_parts = {};
   double leaving_price = 0;  ///< Of all rows leaving theirs, as a share of the largest load.
@@ -83,14 +83,12 @@ class LayerSearch {
   /// in. Nothing where leaving has no price.
   void bring_near();
 
-  /// Share of the forecast's rows that leave their domain; 0 where leaving has no price.
-  [[nodiscard]] double leaving() const { return leaving_; }
-
   [[nodiscard]] std::span<const std::size_t> occupants() const { return occupants_; }
 
   [[nodiscard]] std::size_t moved_rows() const;
 
-  /// Product over scenarios of the smooth maximum of rank loads; 1 is perfect.
+  /// Product over scenarios of the smooth maximum of rank loads, with the price of rows that leave;
+  /// without any 1 is perfect.
   [[nodiscard]] double load_cost() const;
 
   /// load_cost with the price of moved rows.
@@ -127,7 +125,8 @@ class LayerSearch {
   struct PairTask {
     std::size_t rank = 0;    ///< Beside the hot one.
     Scenarios others{};      ///< Powers of all other ranks.
-    double least_ratio = 1;  ///< Cost after / before at the best, without the price of rows.
+    double level_ratio = 1;  ///< Cost after / before if both were level afterwards, without prices.
+    double least_ratio = 1;  ///< The same with the best that a step can do for rows that leave.
   };
 
   /// Rows that an expert's way from a rank to another costs: 1, or less where one of them holds it
