@@ -54,10 +54,10 @@ LayerMap LayerMap::nearest(const LayerPlacement& placement, const Topology& topo
     const auto is_near = [&](std::int32_t slot) {
       return topology.domain_of(placement.rank_of(SlotId{slot})) == domain;
     };
-    const auto far = std::ranges::stable_partition(all, is_near);
-    if (far.size() < all.size()) {
-      std::ranges::fill(far, -1);
-      map.blocks_[first] = static_cast<std::int32_t>(all.size() - far.size());
+    const auto far = std::stable_partition(all.begin(), all.end(), is_near);
+    if (far != all.begin()) {
+      std::fill(far, all.end(), -1);
+      map.blocks_[first] = static_cast<std::int32_t>(far - all.begin());
     }
   }
   return map;
