@@ -51,7 +51,11 @@ Result<std::unique_ptr<Balancer>> Balancer::create(Settings settings,
                  .cadence = Cadence::first_counter(settings.options.step_interval),
                  .history = {},
                  .trigger_memory = {.last_moves = std::vector<std::int64_t>(layers, 0)}};
-  return make(std::move(settings), environment, std::move(start));
+  auto balancer = make(std::move(settings), environment, std::move(start));
+  if (balancer && (*balancer)->settings_.options.replica_choice == ReplicaChoice::kNearest) {
+    (*balancer)->publish_all();  // What the world began with has all replicas.
+  }
+  return balancer;
 }
 
 Result<std::unique_ptr<Balancer>> Balancer::join(Settings settings,
@@ -337,12 +341,17 @@ void Balancer::publish_all() {
 }
 
 void Balancer::publish(LayerId layer) {
+  environment_->map_publisher.publish(layer, layer_map(layer), epochs_[layer.index()]);
+}
+
+LayerMap Balancer::layer_map(LayerId layer) const {
   const LayerPlacement& placement = placement_.layer(layer);
-  environment_->map_publisher.publish(layer,
-                                      shares_ == nullptr
-                                          ? LayerMap::from(placement)
-                                          : LayerMap::from(placement, (*shares_)[layer.index()]),
-                                      epochs_[layer.index()]);
+  if (settings_.options.replica_choice == ReplicaChoice::kNearest) {
+    const RankId rank = environment_->control_plane.rank();
+    return LayerMap::nearest(placement, settings_.topology, settings_.topology.domain_of(rank));
+  }
+  return shares_ == nullptr ? LayerMap::from(placement)
+                            : LayerMap::from(placement, (*shares_)[layer.index()]);
 }
 
 void Balancer::end_rearrangement() {
@@ -395,6 +404,7 @@ void Balancer::trigger() {
       .current = std::make_shared<const Placement>(placement_),
       .current_shares = shares_,
       .costs = settings_.costs,
+      .window_steps = window_steps(settings_.options, trigger_memory_),
       .trigger = forced ? std::nullopt : trigger_problem(settings_, trigger_memory_, number),
       .schedule = {.landing_rows = rows,
                    .row_bytes = settings_.row_bytes,

@@ -12,21 +12,25 @@
 namespace eplb {
 namespace {
 
-/// All that the trigger's decisions depend on besides the load.
-void add_trigger(const Balancer::Settings& settings, const TriggerMemory& memory, Digest& digest) {
-  const TriggerOptions& trigger = *settings.options.trigger;
-  const ExpertLayerCost& layer = settings.costs.layer;
-  const MigrationCost& migration = settings.costs.migration;
-  digest.add(trigger.horizon_steps.value_or(0));
-  digest.add(trigger.cool_down);
+/// What a policy may weigh, and the trigger after it.
+void add_costs(const PolicyCosts& costs, Digest& digest) {
+  const ExpertLayerCost& layer = costs.layer;
+  const MigrationCost& migration = costs.migration;
   for (const double value :
-       {trigger.price, trigger.hysteresis, layer.start_ns, layer.ns_per_touched_expert,
-        layer.ns_per_padded_row, layer.ns_per_dispatched_row, layer.ns_per_combined_row,
-        layer.ns_per_assignment, migration.wire_ns_per_byte, migration.commit_ns_per_byte,
+       {layer.start_ns, layer.ns_per_touched_expert, layer.ns_per_padded_row,
+        layer.ns_per_dispatched_row, layer.ns_per_combined_row, layer.ns_per_assignment,
+        costs.move_ns_per_expert, migration.wire_ns_per_byte, migration.commit_ns_per_byte,
         migration.commit_start_ns}) {
     digest.add(std::bit_cast<std::int64_t>(value));
   }
-  digest.add(memory.recorded_steps);
+}
+
+/// What the trigger's decisions depend on besides.
+void add_trigger(const TriggerOptions& trigger, const TriggerMemory& memory, Digest& digest) {
+  digest.add(trigger.horizon_steps.value_or(0));
+  digest.add(trigger.cool_down);
+  digest.add(std::bit_cast<std::int64_t>(trigger.price));
+  digest.add(std::bit_cast<std::int64_t>(trigger.hysteresis));
   digest.add(memory.last_moves);
 }
 
@@ -79,18 +83,22 @@ std::int32_t landing_rows_of(const Balancer::Settings& settings) {
   return settings.options.landing_rows.value_or(default_landing_rows(settings.shape));
 }
 
+double window_steps(const EplbOptions& options, const TriggerMemory& memory) {
+  double steps = 0;
+  for (std::int32_t age = 0; age < memory.recorded_steps; ++age) {
+    steps += options.window_half_life_steps.has_value()
+                 ? std::exp2(-age / *options.window_half_life_steps)
+                 : 1;
+  }
+  return std::max(steps, 1.0);
+}
+
 std::optional<TriggerProblem> trigger_problem(const Balancer::Settings& settings,
                                               const TriggerMemory& memory,
                                               std::int64_t rearrangement) {
   const EplbOptions& options = settings.options;
   if (!options.trigger.has_value()) {
     return std::nullopt;
-  }
-  double window_steps = 0;
-  for (std::int32_t age = 0; age < memory.recorded_steps; ++age) {
-    window_steps += options.window_half_life_steps.has_value()
-                        ? std::exp2(-age / *options.window_half_life_steps)
-                        : 1;
   }
   std::vector<std::int64_t> since_moves;
   since_moves.reserve(memory.last_moves.size());
@@ -100,7 +108,6 @@ std::optional<TriggerProblem> trigger_problem(const Balancer::Settings& settings
   return TriggerProblem{
       .options = *options.trigger,
       .horizon_steps = options.trigger->horizon_steps.value_or(options.step_interval),
-      .window_steps = std::max(window_steps, 1.0),
       .row_bytes = settings.row_bytes,
       .rearrangements_since_move = std::move(since_moves)};
 }
@@ -140,8 +147,10 @@ std::uint64_t digest_of(const Balancer::Settings& settings, const Balancer::Snap
   for (const std::int64_t bytes : settings.row_bytes) {
     digest.add(bytes);
   }
+  add_costs(settings.costs, digest);
+  digest.add(start.trigger_memory.recorded_steps);
   if (options.trigger.has_value()) {
-    add_trigger(settings, start.trigger_memory, digest);
+    add_trigger(*options.trigger, start.trigger_memory, digest);
   }
   for (const LayerPlacement& layer : start.placement.layers()) {
     for (const LogicalExpertId expert : layer.occupants()) {

@@ -15,6 +15,10 @@ namespace eplb {
 /// Rows of each rank's landing pool. Needs valid settings.
 [[nodiscard]] std::int32_t landing_rows_of(const Balancer::Settings& settings);
 
+/// Steps that the newest window is a sum over, each by its weight, at least 1
+/// (PolicyProblem::window_steps).
+[[nodiscard]] double window_steps(const EplbOptions& options, const TriggerMemory& memory);
+
 /// What the trigger of that rearrangement has to go by; none if the settings have no trigger.
 [[nodiscard]] std::optional<TriggerProblem> trigger_problem(const Balancer::Settings& settings,
                                                             const TriggerMemory& memory,

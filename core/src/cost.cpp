@@ -57,15 +57,22 @@ ExpertLayerFeatures features_of(std::span<const std::int64_t> tokens_per_slot,
   return features;
 }
 
+double wire_ns(const WireCost& cost, const WireRows& rows) {
+  const double in_ns =
+      rows.arriving * cost.ns_per_dispatched_row + rows.sent * cost.ns_per_combined_row;
+  const double out_ns =
+      rows.sent * cost.ns_per_dispatched_row + rows.arriving * cost.ns_per_combined_row;
+  return std::max(in_ns, out_ns);
+}
+
 ExpertLayerParts expert_layer_parts(const ExpertLayerCost& cost,
                                     const ExpertLayerFeatures& features) {
   const auto arriving = static_cast<double>(features.assignments);
-  const auto sent = static_cast<double>(features.sent_rows);
-  const double in_ns = arriving * cost.ns_per_dispatched_row + sent * cost.ns_per_combined_row;
-  const double out_ns = sent * cost.ns_per_dispatched_row + arriving * cost.ns_per_combined_row;
   return {.weights_ns = cost.ns_per_touched_expert * static_cast<double>(features.touched_experts),
           .arithmetic_ns = cost.ns_per_padded_row * static_cast<double>(features.padded_rows),
-          .wire_ns = std::max(in_ns, out_ns),
+          .wire_ns = eplb::wire_ns(
+              {cost.ns_per_dispatched_row, cost.ns_per_combined_row},
+              {.arriving = arriving, .sent = static_cast<double>(features.sent_rows)}),
           .rows_ns = cost.ns_per_assignment * arriving};
 }
 

@@ -45,6 +45,24 @@ LayerMap LayerMap::from(const LayerPlacement& placement, const LayerShares& shar
   return map;
 }
 
+LayerMap LayerMap::nearest(const LayerPlacement& placement, const Topology& topology,
+                           DomainId domain) {
+  LayerMap map = from(placement);
+  for (std::size_t first = 0; first < map.blocks_.size(); first += map.block_width_) {
+    const auto slots = std::span(map.blocks_).subspan(first + 1, map.block_width_ - 1);
+    const auto all = slots.first(static_cast<std::size_t>(map.blocks_[first]));
+    const auto is_near = [&](std::int32_t slot) {
+      return topology.domain_of(placement.rank_of(SlotId{slot})) == domain;
+    };
+    const auto far = std::stable_partition(all.begin(), all.end(), is_near);
+    if (far != all.begin()) {
+      std::fill(far, all.end(), -1);
+      map.blocks_[first] = static_cast<std::int32_t>(far - all.begin());
+    }
+  }
+  return map;
+}
+
 std::span<const std::uint16_t> LayerMap::thresholds(LogicalExpertId expert) const {
   if (!has_shares()) {
     return {};

@@ -197,7 +197,8 @@ Result<std::shared_ptr<const MigrationSchedule>> plan_rearrangement(const PlanRe
       .history = history,
       .window_part_count = request.window_part_count,
       .current = request.staying.has_value() ? nullptr : request.current.get(),
-      .costs = request.costs};
+      .costs = request.costs,
+      .window_steps = request.window_steps};
   auto placement = policy.place(problem);
   if (placement && placement->shape() != request.shape) {
     return fail(ErrorCode::kInternal, "the policy's placement has another shape than was asked");

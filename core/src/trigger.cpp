@@ -56,7 +56,7 @@ class Trigger {
 
   [[nodiscard]] Prediction predict(LayerId layer, const LayerPlacement& proposed) {
     LayerForecast forecast = forecast_layer(problem_.history, layer.value);
-    const double picks = window_.row(layer.value).sum() / trigger_.window_steps;
+    const double picks = window_.row(layer.value).sum() / problem_.window_steps;
     forecast.shares *= picks;
     for (ShareRow& error : forecast.errors) {
       error *= picks;
@@ -82,7 +82,7 @@ SelectedLayers select_layers(const PolicyProblem& problem, const Placement& prop
                              const TriggerProblem& trigger) {
   EPLB_ASSERT(problem.current != nullptr);
   EPLB_ASSERT(problem.current->shape() == proposed.shape());
-  EPLB_ASSERT(trigger.window_steps > 0);
+  EPLB_ASSERT(problem.window_steps > 0);
   Trigger asked(problem, trigger);
   Placement selected = *problem.current;
   for (std::int32_t index = 0; index < proposed.shape().layer_count; ++index) {

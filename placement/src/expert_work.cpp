@@ -21,10 +21,21 @@ double eighth_root(double value) {
   return std::sqrt(std::sqrt(std::sqrt(value)));
 }
 
+/// Deviations over which a normal distribution's share below a point goes from none to all, if it
+/// did so by a smooth step of the same slope in its middle: 1.5 sqrt(2 pi).
+constexpr double kStepDeviations = 3.76;
+
+/// From 0 at or below 0 to 1 at or above 1, by products alone.
+double smooth_step(double value) {
+  const double within = std::clamp(value, 0.0, 1.0);
+  return within * within * (3 - 2 * within);
+}
+
 }  // namespace
 
 ExpertWork::ExpertWork(const ExpertLayerCost& cost, const Shape& shape, double tokens_per_expert)
-    : block_rows_(block_rows_for(tokens_per_expert)) {
+    // The kernel knows slots, not experts.
+    : block_rows_(block_rows_for(tokens_per_expert * shape.expert_count / shape.slot_count())) {
   const double experts = static_cast<double>(shape.expert_count) / shape.rank_count;
   const double weights = cost.ns_per_touched_expert * touched(tokens_per_expert) * experts;
   const double arithmetic = cost.ns_per_padded_row * padded(tokens_per_expert) * experts;
@@ -54,7 +65,20 @@ double ExpertWork::touched(double tokens) {
 }
 
 double ExpertWork::padded(double tokens) const {
-  return block_rows_ * touched(tokens) + std::max(0.0, tokens - block_rows_ / 2);
+  const double spread = kStepDeviations * std::sqrt(std::max(tokens, 0.0));
+  if (spread >= block_rows_) {
+    return tokens + block_rows_ / 2;
+  }
+  // Steps end before the next begins, so that no more than two boundaries are near enough to count.
+  const double whole = std::floor(tokens / block_rows_);
+  const auto exceeds = [&](double blocks) {
+    return smooth_step((tokens - blocks * block_rows_) / spread + 0.5);
+  };
+  double blocks = touched(tokens) + exceeds(whole + 1);
+  if (whole >= 1) {
+    blocks += whole - 1 + exceeds(whole);
+  }
+  return block_rows_ * blocks;
 }
 
 }  // namespace eplb::placement

@@ -9,8 +9,8 @@ namespace eplb::placement {
 /// expected to get: the layer's cost model, made linear at a rank with the mean of everything, so
 /// that a rank's work is the sum over its copies. With few tokens it is the reading of the weights
 /// that counts, of which a touched copy costs as much as a busy one (the METRO objective); with
-/// many it is tokens, each copy's rounded up to blocks; in between what takes longer counts more,
-/// as it does in the model's smooth maximum.
+/// many it is rows, each copy's rounded up to blocks; in between what takes longer counts more, as
+/// it does in the model's smooth maximum.
 class ExpertWork {
  public:
   /// `tokens_per_expert` is the mean over experts in a step, above 0.
@@ -26,8 +26,9 @@ class ExpertWork {
   /// Share of steps in which a copy gets a token at all.
   [[nodiscard]] static double touched(double tokens);
 
-  /// Rows in whole blocks: one block where few tokens come, half a block more than tokens where
-  /// many do.
+  /// Rows in whole blocks, mean over steps: the first block where a copy is touched, each further
+  /// one in the share of steps in which the tokens exceed those before it. Where the counts of
+  /// steps spread over more than a block, half a block more than tokens.
   [[nodiscard]] double padded(double tokens) const;
 
   double block_rows_;

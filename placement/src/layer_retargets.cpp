@@ -25,7 +25,9 @@ void LayerSearch::try_retargets(std::size_t hot_rank, Step& best) const {
     }
     for (std::size_t place = 0; place < task_->slots_per_rank; ++place) {
       const std::size_t expert = occupants_[hot_first + place];
-      if (may_beat(least_ratios[place], rows_of_retarget(rank, occupants_[slot], expert), best)) {
+      const double least_ratio =
+          least_ratios[place] * leaving_ratio(leaving_of_retarget(slot, expert));
+      if (may_beat(least_ratio, rows_of_retarget(rank, occupants_[slot], expert), best)) {
         try_retarget(hot_rank, slot, expert, best);
       }
     }
@@ -129,7 +131,8 @@ double LayerSearch::retarget_ratio(std::size_t slot, std::size_t expert) const {
     touched[scenario] =
         (std::max(0.0, untouched[scenario]) + touched[scenario]) * inverse_power_sum_[scenario];
   }
-  return product(touched) * price_of(rows_of_retarget(rank, leaving, expert));
+  return product(touched) * price_of(rows_of_retarget(rank, leaving, expert)) *
+         leaving_ratio(leaving_of_retarget(slot, expert));
 }
 
 void LayerSearch::retarget(std::size_t slot, std::size_t expert) {

@@ -68,7 +68,9 @@ double LayerSearch::swap_ratio(std::size_t slot, std::size_t other) const {
   }
   const int rows =
       rows_of_going(leaving, rank, other_rank) + rows_of_going(coming, other_rank, rank);
-  return product(ratios) * price_of(rows);
+  return product(ratios) * price_of(rows) *
+         leaving_ratio(leaving_of_going(leaving, rank, other_rank) +
+                       leaving_of_going(coming, other_rank, rank));
 }
 
 }  // namespace eplb::placement

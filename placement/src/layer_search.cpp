@@ -6,21 +6,9 @@
 #include <utility>
 
 #include "rank_norm.hpp"
+#include "whole_power.hpp"
 
 namespace eplb::placement {
-namespace {
-
-double whole_power(double base, std::size_t exponent) {
-  double result = 1;
-  for (; exponent > 0; exponent /= 2) {
-    result *= exponent % 2 == 1 ? base : 1;
-    base *= base;
-  }
-  return result;
-}
-
-}  // namespace
-
 LayerSearch::LayerSearch(const LayerTask& task, std::vector<std::size_t> occupants)
     : task_(&task),
       occupants_(std::move(occupants)),
@@ -45,6 +33,7 @@ LayerSearch::LayerSearch(const LayerTask& task, std::vector<std::size_t> occupan
     sum_up(rank);
   }
   sum_up_powers();
+  count_near_copies();
 }
 
 void LayerSearch::reprice(double row_price) {
@@ -104,7 +93,7 @@ double LayerSearch::load_cost() const {
       norm = std::sqrt(norm);
     }
   }
-  return product(norms);
+  return product(norms) * whole_power(1 + task_->leaving_price * leaving_, kScenarioCount);
 }
 
 double LayerSearch::cost() const {
@@ -176,7 +165,7 @@ void LayerSearch::improve(std::size_t hot_rank_count) {
 }
 
 LayerSearch::PairTask LayerSearch::pair_task(std::size_t hot_rank, std::size_t rank) const {
-  PairTask pair{.rank = rank, .others = {}, .least_ratio = 1};
+  PairTask pair{.rank = rank, .others = {}};
   Scenarios ratios{};
   for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
     pair.others[scenario] = std::max(
@@ -185,7 +174,12 @@ LayerSearch::PairTask LayerSearch::pair_task(std::size_t hot_rank, std::size_t r
     ratios[scenario] =
         (pair.others[scenario] + 2 * norm_power(level)) * inverse_power_sum_[scenario];
   }
-  pair.least_ratio = product(ratios);
+  pair.level_ratio = product(ratios);
+  pair.least_ratio = pair.level_ratio;
+  if (minds_leaving()) {
+    pair.least_ratio *=
+        leaving_ratio(least_leaving(hot_rank, rank) + least_leaving(rank, hot_rank));
+  }
   return pair;
 }
 
@@ -226,6 +220,7 @@ void LayerSearch::try_swaps_between(std::size_t hot_rank, const PairTask& pair, 
         holds(pair.rank, leaving)) {
       continue;
     }
+    const double change_of_leaving = leaving_of_going(leaving, hot_rank, pair.rank);
     const Scenarios& leaving_load = copy_load_[leaving];
     for (std::size_t slot = first; slot < first + task_->slots_per_rank; ++slot) {
       const std::size_t coming = occupants_[slot];
@@ -235,7 +230,9 @@ void LayerSearch::try_swaps_between(std::size_t hot_rank, const PairTask& pair, 
         continue;
       }
       const int rows = rows_of_leaving + rows_of_coming_[slot - first];
-      if (!may_beat(pair.least_ratio, rows, best)) {
+      const double nearness =
+          leaving_ratio(change_of_leaving + leaving_of_going(coming, pair.rank, hot_rank));
+      if (!may_beat(pair.level_ratio * nearness, rows, best)) {
         continue;
       }
       const Scenarios& coming_load = copy_load_[coming];
@@ -246,7 +243,7 @@ void LayerSearch::try_swaps_between(std::size_t hot_rank, const PairTask& pair, 
                             norm_power(load[scenario] + moved)) *
                            inverse_power_sum_[scenario];
       }
-      const double ratio = product(ratios) * price_of(rows);
+      const double ratio = product(ratios) * price_of(rows) * nearness;
       if (ratio < best.ratio) {
         best = {.kind = StepKind::kSwap, .ratio = ratio, .slot = hot, .other = slot};
       }
@@ -261,6 +258,7 @@ void LayerSearch::apply(const Step& step) {
     retarget(step.slot, step.other);
   }
   sum_up_powers();
+  count_near_copies();
 }
 
 void LayerSearch::swap_slots(std::size_t slot, std::size_t other) {

@@ -20,6 +20,12 @@ struct LayerTask {
   std::vector<std::uint8_t> held_now;  ///< [ranks * experts]: what need not be moved there.
   double row_price = 0;                ///< What a moved row costs, as a share of the largest load.
   const WorkScale* work = nullptr;     ///< What loads are turned into; none where they count.
+  /// NVLink domain of each rank, [ranks], and the part of the ranks that each has, [domains]: of
+  /// use where rows that leave theirs have a price.
+  std::span<const std::size_t> domain_of_rank = {};
+  std::span<const double> domain_parts = {};
+  double leaving_price = 0;  ///< Of all rows leaving theirs, as a share of the largest load.
+  double leaving_min = 0;    ///< least_leaving_share, where leaving has a price.
 
   [[nodiscard]] std::size_t slot_count() const { return rank_count * slots_per_rank; }
 
@@ -43,12 +49,19 @@ struct LayerTask {
   }
 };
 
+/// No placement of the layer has a smaller share of rows that leave their domain.
+[[nodiscard]] double least_leaving_share(const LayerTask& task);
+
 /// Local search over the placements of a layer in which no rank holds an expert twice.
 ///
 /// The cost of a placement is the product over scenarios of a smooth maximum of rank loads (the
 /// 64-norm), times (1 + row_price) a moved row and scenario: so a row is moved only if all
 /// scenarios together get better by its price, and going back to where it is now refunds it. A step
 /// is judged by products alone, so that every build gets the same bits.
+///
+/// Where rows that leave their NVLink domain have a price, times (1 + leaving_price x the share of
+/// the forecast's rows that leave because no copy of their expert is there) a scenario. Every rank
+/// is taken to bring the same part of an expert's rows.
 class LayerSearch {
  public:
   /// `occupants` is [slots], every expert at least once, no rank twice; the task must outlive it.
@@ -65,11 +78,17 @@ class LayerSearch {
   /// price has moved for too little.
   void give_back();
 
+  /// Brings copies into domains that have none of their experts, by exchanges and by giving spare
+  /// slots to other experts, while that lowers the cost: steps that the hottest ranks have no part
+  /// in. Nothing where leaving has no price.
+  void bring_near();
+
   [[nodiscard]] std::span<const std::size_t> occupants() const { return occupants_; }
 
   [[nodiscard]] std::size_t moved_rows() const;
 
-  /// Product over scenarios of the smooth maximum of rank loads; 1 is perfect.
+  /// Product over scenarios of the smooth maximum of rank loads, with the price of rows that leave;
+  /// without any 1 is perfect.
   [[nodiscard]] double load_cost() const;
 
   /// load_cost with the price of moved rows.
@@ -106,7 +125,8 @@ class LayerSearch {
   struct PairTask {
     std::size_t rank = 0;    ///< Beside the hot one.
     Scenarios others{};      ///< Powers of all other ranks.
-    double least_ratio = 1;  ///< Cost after / before if both were level afterwards, without price.
+    double level_ratio = 1;  ///< Cost after / before if both were level afterwards, without prices.
+    double least_ratio = 1;  ///< The same with the best that a step can do for rows that leave.
   };
 
   /// Rows that an expert's way from a rank to another costs: 1, or less where one of them holds it
@@ -127,6 +147,39 @@ class LayerSearch {
   [[nodiscard]] bool may_beat(double least_ratio, int rows, const Step& best) const {
     return least_ratio * price_of(rows) < best.ratio * kWorthALook;
   }
+
+  [[nodiscard]] bool minds_leaving() const { return task_->leaving_price > 0; }
+
+  [[nodiscard]] std::size_t domain_of(std::size_t rank) const {
+    return task_->domain_of_rank[rank];
+  }
+
+  [[nodiscard]] std::uint32_t& near_copies(std::size_t expert, std::size_t domain) {
+    return near_copies_[expert * task_->domain_parts.size() + domain];
+  }
+
+  [[nodiscard]] std::uint32_t near_copies(std::size_t expert, std::size_t domain) const {
+    return near_copies_[expert * task_->domain_parts.size() + domain];
+  }
+
+  // By how much the share of rows that leave changes: where a rank gains or loses a copy, or one
+  // goes from a rank to another. 0 where leaving has no price.
+  [[nodiscard]] double leaving_of_coming(std::size_t expert, std::size_t rank) const;
+  [[nodiscard]] double leaving_of_parting(std::size_t expert, std::size_t rank) const;
+  [[nodiscard]] double leaving_of_going(std::size_t expert, std::size_t from, std::size_t to) const;
+  [[nodiscard]] double leaving_of_retarget(std::size_t slot, std::size_t expert) const;
+
+  /// The least of leaving_of_going over the experts of a rank.
+  [[nodiscard]] double least_leaving(std::size_t from, std::size_t to) const;
+
+  /// Factor of a step that changes the share of rows that leave by so much.
+  [[nodiscard]] double leaving_ratio(double change) const;
+
+  void count_near_copies();
+  void try_missed(std::size_t slot, Step& best) const;
+  void try_bringing(std::size_t slot, Step& best) const;
+  void try_swaps_into(std::size_t slot, std::size_t rank, Step& best) const;
+  [[nodiscard]] std::vector<std::size_t> most_missed(std::size_t domain) const;
 
   void share_out(std::size_t expert);  ///< Load of each of an expert's copies.
   void sum_up(std::size_t rank);       ///< A rank's load and its power.
@@ -161,6 +214,11 @@ class LayerSearch {
 
   std::vector<PairTask> pairs_;      ///< [ranks], of the hot rank that is looked at.
   std::vector<int> rows_of_coming_;  ///< [slots a rank], of the pair that is looked at.
+
+  // Where leaving has a price; else empty.
+  std::vector<std::uint32_t> near_copies_;  ///< [experts * domains]
+  std::vector<double> row_part_;            ///< [experts]: of all rows.
+  double leaving_ = 0;
 
   // As the hottest rank weighs the scenarios: what sorts out steps before they are judged.
   std::vector<double> weighed_copy_;  ///< [experts]

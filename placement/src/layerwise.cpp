@@ -48,6 +48,9 @@ Result<void> check_problem(const PolicyProblem& problem) {
   if (auto valid = check_window(problem); !valid) {
     return valid;
   }
+  if (!std::isfinite(problem.window_steps) || problem.window_steps < 0) {
+    return invalid("the steps of a window must be finite and not negative");
+  }
   const RealLoadMatrix load = window_load(problem);
   const std::span<const double> cells(load.data(), static_cast<std::size_t>(load.size()));
   if (!std::ranges::all_of(cells, [](double cell) { return std::isfinite(cell) && cell >= 0; })) {

@@ -74,6 +74,7 @@ PolicyPointer make_robust_with(std::string_view name, RobustOptions chosen,
   options.read_word("objective", kObjectives, objective);
   chosen.objective = static_cast<Objective>(objective);
   options.read_number("step_tokens", 0, 1e9, chosen.step_tokens);
+  options.read_number("topology", 0, 10, chosen.topology_price);
   options.read_number("max_moved", 0, 1, chosen.max_moved_share);
   return std::make_unique<RobustPolicy>(name, chosen);
 }

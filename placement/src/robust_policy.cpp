@@ -13,6 +13,7 @@
 #include "layer_search.hpp"
 #include "layerwise.hpp"
 #include "move_budget.hpp"
+#include "whole_power.hpp"
 
 namespace eplb::placement {
 namespace {
@@ -31,10 +32,10 @@ std::vector<LogicalExpertId> as_experts(std::span<const std::size_t> occupants) 
 
 bool knows_cost(const PolicyProblem& problem, const RobustOptions& options) {
   const ExpertLayerCost& cost = problem.costs.layer;
-  return options.step_tokens > 0 && cost.ns_per_touched_expert + cost.ns_per_padded_row +
-                                            cost.ns_per_dispatched_row + cost.ns_per_combined_row +
-                                            cost.ns_per_assignment >
-                                        0;
+  return (options.step_tokens > 0 || problem.window_steps > 0) &&
+         cost.ns_per_touched_expert + cost.ns_per_padded_row + cost.ns_per_dispatched_row +
+                 cost.ns_per_combined_row + cost.ns_per_assignment >
+             0;
 }
 
 /// Plans the layers of one problem, one after the other.
@@ -45,7 +46,14 @@ class Planner {
         options_(options),
         expert_count_(static_cast<std::size_t>(problem.shape.expert_count)),
         foreseen_(foresee(problem, options.scenarios)),
-        load_(window_load(problem)) {}
+        load_(window_load(problem)),
+        domain_parts_(static_cast<std::size_t>(problem.topology.domain_count()), 0.0) {
+    const std::int32_t ranks = problem.shape.rank_count;
+    for (std::int32_t rank = 0; rank < ranks; ++rank) {
+      domain_of_rank_.push_back(problem.topology.domain_of(RankId{rank}).index());
+      domain_parts_[domain_of_rank_.back()] += 1.0 / ranks;
+    }
+  }
 
   [[nodiscard]] LayerPlan plan(LayerId layer) const {
     const LayerPlacement* current =
@@ -123,7 +131,13 @@ class Planner {
         .slots_per_rank = static_cast<std::size_t>(shape.slots_per_rank()),
         .load = std::span(foreseen_).subspan(layer.index() * expert_count_, expert_count_),
         .held_now = {},
-        .row_price = current == nullptr ? 0 : row_price(layer)};
+        .row_price = current == nullptr ? 0 : row_price(layer),
+        .domain_of_rank = domain_of_rank_,
+        .domain_parts = domain_parts_,
+        .leaving_price = domain_parts_.size() > 1 ? options_.topology_price : 0};
+    if (task.leaving_price > 0) {
+      task.leaving_min = least_leaving_share(task);
+    }
     task.held_now.assign(task.rank_count * task.expert_count, 0);
     const std::int32_t known_ranks =
         current == nullptr ? 0 : std::min(shape.rank_count, current->rank_count());
@@ -137,14 +151,21 @@ class Planner {
     return task;
   }
 
+  /// What an expert of the layer gets in a step, mean over experts; above 0 if it has any load.
+  [[nodiscard]] double step_tokens(LayerId layer) const {
+    return options_.step_tokens > 0 ? options_.step_tokens
+                                    : load_.row(layer.value).mean() / problem_.window_steps;
+  }
+
   /// How a layer's load counts; none where it is tokens.
   [[nodiscard]] std::optional<WorkScale> work_of(LayerId layer) const {
     if (options_.objective == Objective::kTokens || !knows_cost(problem_, options_)) {
       return std::nullopt;
     }
     const Shape& shape = problem_.shape;
-    const ExpertWork work(problem_.costs.layer, shape, options_.step_tokens);
-    const double tokens_per_unit = options_.step_tokens * shape.expert_count / shape.rank_count;
+    const double tokens = step_tokens(layer);
+    const ExpertWork work(problem_.costs.layer, shape, tokens);
+    const double tokens_per_unit = tokens * shape.expert_count / shape.rank_count;
     double sum = 0;
     for (std::size_t expert = 0; expert < expert_count_; ++expert) {
       const Scenarios& load = foreseen_[layer.index() * expert_count_ + expert];
@@ -162,17 +183,20 @@ class Planner {
     return numbers;
   }
 
-  /// Whether even a perfect placement would not be worth `rows` moved rows.
+  /// Whether even a perfect placement, level and with as few rows that leave as there can be, would
+  /// not be worth `rows` moved rows.
   [[nodiscard]] static bool cannot_pay(const LayerSearch& best, const LayerTask& task,
                                        std::size_t rows) {
     constexpr auto kScenarios = static_cast<double>(kScenarioCount);
-    return best.cost() <= 1 + kScenarios * task.row_price * static_cast<double>(rows);
+    const double perfect = whole_power(1 + task.leaving_price * task.leaving_min, kScenarioCount);
+    return best.cost() <= perfect * (1 + kScenarios * task.row_price * static_cast<double>(rows));
   }
 
   /// Where several ranks are about equally hot no single step gains its price, though all together
   /// do: a second search at a part of the price takes them, and gives back what they were not
   /// worth.
   void search_from_serving(const LayerTask& task, LayerSearch& search) const {
+    search.bring_near();
     LayerSearch second = search;
     search.improve(kHotRanks);
     if (options_.second_price_share == 1) {
@@ -215,6 +239,7 @@ class Planner {
       if (!only_way && cannot_pay(*best, task, search.moved_rows())) {
         continue;
       }
+      search.bring_near();
       search.improve(kHotRanks);
       search.give_back();
       search.improve(kHotRanks);
@@ -233,6 +258,8 @@ class Planner {
   std::size_t expert_count_;
   std::vector<Scenarios> foreseen_;
   RealLoadMatrix load_;
+  std::vector<std::size_t> domain_of_rank_;  ///< [ranks]
+  std::vector<double> domain_parts_;         ///< [domains]: part of the ranks that each has.
 };
 
 }  // namespace
@@ -243,7 +270,8 @@ Result<Placement> RobustPolicy::place(const PolicyProblem& problem) const {
   }
   if (options_.objective == Objective::kCost && !knows_cost(problem, options_)) {
     return fail(ErrorCode::kInvalidArgument,
-                "objective=cost needs step_tokens and the costs of an expert layer");
+                "objective=cost needs the tokens of a step (step_tokens) and the costs of an "
+                "expert layer");
   }
   const Planner planner(problem, options_);
   std::vector<LayerPlan> plans;

@@ -25,11 +25,14 @@ struct RobustOptions {
   /// the full price; 1 is none.
   double second_price_share = 1;
   Objective objective = Objective::kAuto;
-  double step_tokens = 0;  ///< Tokens that an expert gets in a step, mean; 0 is not known.
+  double step_tokens = 0;  ///< Tokens that an expert gets in a step, mean; 0: the problem's.
   ScenarioOptions scenarios = {};
   /// Placements from scratch that are searched from, besides the one that serves; the most
   /// promising ones, at most kFreshStartsMax.
   std::int32_t fresh_starts = 3;
+  /// What it costs if all rows leave their NVLink domain, as a share of the busiest rank's load;
+  /// with it copies of hot experts spread over domains. Of use where ranks take near replicas.
+  double topology_price = 0;
   /// Share of all slots that one plan may move, spent on the layers where a row gains most.
   double max_moved_share = 1;
 };
@@ -46,7 +49,8 @@ struct RobustOptions {
 
 /// Ours: minimises the smooth maximum of rank loads over what may come next (foresee), at a price a
 /// moved row, by local search from what serves and from scratch. No rank holds an expert twice
-/// unless it has more slots than there are experts. Groups and nodes play no part.
+/// unless it has more slots than there are experts. Loads of copies are taken as even, wherever
+/// rows come from. Groups play no part, and domains only where leaving them has a price.
 class RobustPolicy final : public PlacementPolicy {
  public:
   RobustPolicy(std::string_view name, const RobustOptions& options)

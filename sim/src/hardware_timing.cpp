@@ -37,7 +37,9 @@ std::int64_t HardwareTiming::read_back_ns(RankId /*rank*/, std::int64_t bytes) {
 }
 
 std::int64_t HardwareTiming::plan_ns(RankId /*rank*/, std::int32_t layer_count) {
-  return ns_of_us(options_.hardware.plan_us_per_layer * layer_count);
+  const double learning_us =
+      options_.learns_shares ? options_.hardware.learn_shares_us_per_layer : 0;
+  return ns_of_us((options_.hardware.plan_us_per_layer + learning_us) * layer_count);
 }
 
 std::int64_t HardwareTiming::stalled_ns(RankId rank) const {

@@ -20,6 +20,7 @@ class HardwareTiming final : public GroupTiming {
     HostCollectives host_collectives = HostCollectives::kSharedMemory;
     FaultOptions faults = {};
     double boundary_idle_ms = 0;  ///< From the end of every forward to the ranks' next call.
+    bool learns_shares = false;   ///< With every plan.
   };
 
   /// The carrier's issuing threads are the ranks' helper threads.

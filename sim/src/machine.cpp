@@ -50,7 +50,23 @@ double activation_bytes(WeightFormat format) {
 
 constexpr double kResultBytes = 2;
 
+WireCost wire_cost(const ModelOptions& model, double ns_per_byte) {
+  return {
+      .ns_per_dispatched_row = activation_bytes(model.weight_format) * model.hidden * ns_per_byte,
+      .ns_per_combined_row = kResultBytes * model.hidden * ns_per_byte};
+}
+
 }  // namespace
+
+WireCost nvlink_cost(const ModelOptions& model, const HardwareOptions& hardware) {
+  return wire_cost(model,
+                   1 / (hardware.nvlink_bandwidth_gb_per_s * hardware.expert_wire_efficiency));
+}
+
+WireCost network_cost(const ModelOptions& model, const HardwareOptions& hardware) {
+  const double rate = hardware.network_bandwidth_gb_per_s * hardware.expert_wire_efficiency;
+  return wire_cost(model, rate > 0 ? 1 / rate : 0);
+}
 
 ExpertLayerCost expert_layer_cost(const ModelOptions& model, const HardwareOptions& hardware,
                                   const ParallelOptions& parallel) {
@@ -65,6 +81,7 @@ ExpertLayerCost expert_layer_cost(const ModelOptions& model, const HardwareOptio
       network_share > 0 ? network_share / hardware.network_bandwidth_gb_per_s : 0;
   const double ns_per_byte =
       std::max(nvlink_ns_per_byte, network_ns_per_byte) / hardware.expert_wire_efficiency;
+  const WireCost wire = wire_cost(model, ns_per_byte);
   // A row is written and read as it arrives, between the two GEMMs, and as its result.
   const double row_bytes =
       2 * (element_bytes * (model.hidden + model.moe_intermediate) + kResultBytes * model.hidden);
@@ -77,8 +94,8 @@ ExpertLayerCost expert_layer_cost(const ModelOptions& model, const HardwareOptio
           .ns_per_padded_row =
               flops_per_row(model) / (arithmetic_tflops(hardware, model.weight_format) * 1e3 *
                                       hardware.arithmetic_efficiency),
-          .ns_per_dispatched_row = element_bytes * model.hidden * ns_per_byte,
-          .ns_per_combined_row = kResultBytes * model.hidden * ns_per_byte,
+          .ns_per_dispatched_row = wire.ns_per_dispatched_row,
+          .ns_per_combined_row = wire.ns_per_combined_row,
           .ns_per_assignment = hardware.expert_row_bandwidth_gb_per_s.has_value()
                                    ? row_bytes / *hardware.expert_row_bandwidth_gb_per_s
                                    : 0};

@@ -5,6 +5,7 @@
 #include <boost/random/normal_distribution.hpp>
 #include <boost/random/uniform_int_distribution.hpp>
 #include <cmath>
+#include <numeric>
 
 #include "eplb/core/digest.hpp"
 
@@ -124,6 +125,20 @@ std::int64_t draw_hypergeometric(RandomStream& random, Draws draws) {
     hits = draws.drawn - hits;
   }
   return hits;
+}
+
+void draw_from_parts(RandomStream& random, std::span<const std::int64_t> parts, std::int64_t drawn,
+                     std::span<std::int64_t> from) {
+  std::int64_t population = std::accumulate(parts.begin(), parts.end(), std::int64_t{0});
+  std::int64_t left = drawn;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    const Draws draws{.population = population, .marked = parts[part], .drawn = left};
+    const std::int64_t others = population - parts[part];
+    from[part] = std::clamp(draw_hypergeometric(random, draws),
+                            std::max<std::int64_t>(0, left - others), std::min(left, parts[part]));
+    population = others;
+    left -= from[part];
+  }
 }
 
 }  // namespace eplb::sim

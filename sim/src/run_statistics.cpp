@@ -30,6 +30,9 @@ void RunStatistics::start_forward(std::int64_t now_ns, const Forward& forward) {
   if (forward.exact_split.has_value()) {
     exact_split_.add(*forward.exact_split);
   }
+  if (forward.network_share.has_value()) {
+    network_share_.add(*forward.network_share);
+  }
   if (!any_commit_) {
     before_.add(forward.balancedness.value);
   }
@@ -81,6 +84,7 @@ SimulationResult RunStatistics::summary() const {
                          .before = before_.value(),
                          .after = after_.value(),
                          .exact_split = exact_split_.value()};
+  result.network_share = network_share_.value();
   result.hold_count = hold_count_;
   result.hold_ns = hold_ns_;
   result.commit_count = commit_count_;

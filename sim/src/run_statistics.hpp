@@ -19,7 +19,8 @@ class RunStatistics {
     std::int64_t others_ns = 0;
     std::int64_t balancer_ns = 0;  ///< Kernels and waits that EPLB adds.
     Balancedness balancedness;
-    std::optional<double> exact_split;  ///< Balancedness that it would reach, if anybody asks.
+    std::optional<double> exact_split;    ///< Balancedness that it would reach, if anybody asks.
+    std::optional<double> network_share;  ///< Of rows, where there are several NVLink domains.
   };
 
   void start_forward(std::int64_t now_ns, const Forward& forward);
@@ -94,6 +95,7 @@ class RunStatistics {
   Mean before_;
   Mean after_;
   Mean exact_split_;
+  Mean network_share_;
 };
 
 }  // namespace eplb::sim

@@ -138,7 +138,8 @@ class Run final : public StageObserver, private EventHandler {
                                                  .others_ns = others_ns,
                                                  .balancer_ns = slowest.balancer_ns,
                                                  .balancedness = balancedness,
-                                                 .exact_split = exact_split_now(balancedness)});
+                                                 .exact_split = exact_split_now(balancedness),
+                                                 .network_share = network_share_now()});
     choose_shown(step);
     tokens_served_ += std::int64_t{scenario_.serving.requests_per_rank} * rank_count_;
     pausing_ = step + 1 == scenario_.run.steps || scaling_ != nullptr || scale_due(step + 1);
@@ -221,6 +222,20 @@ class Run final : public StageObserver, private EventHandler {
       least_max_load = std::accumulate(of_layers.begin(), of_layers.end(), least_max_load);
     }
     return least_max_load > 0 ? served.mean_load / static_cast<double>(least_max_load) : 0;
+  }
+
+  /// Of the forward at hand.
+  [[nodiscard]] std::optional<double> network_share_now() const {
+    if (stages_.front()->domain_count() == 1) {
+      return std::nullopt;
+    }
+    double rows = 0;
+    double all = 0;
+    for (const auto& stage : stages_) {
+      rows += stage->tally().network_rows;
+      all += static_cast<double>(stage->tally().rank_loads.sum());
+    }
+    return all > 0 ? rows / all : 0;
   }
 
   [[nodiscard]] bool rank_proceeds() override {

@@ -104,7 +104,8 @@ Stage::Stage(const World& world, const Scenario& scenario, std::vector<Segment> 
               {.hardware = scenario.hardware,
                .host_collectives = scenario.engine.host_collectives,
                .faults = scenario.faults,
-               .boundary_idle_ms = scenario.serving.boundary_idle_ms},
+               .boundary_idle_ms = scenario.serving.boundary_idle_ms,
+               .learns_shares = scenario.eplb.replica_choice == ReplicaChoice::kShares},
               topology),
       port_faults_(world.engine, carrier_, scenario.hardware, scenario.faults),
       sink_(world.trace_sink, world.trace),
@@ -139,7 +140,10 @@ void Stage::make_layers() {
     const ModelOptions& model = models[segment.model];
     layers_.emplace_back(ExpertLayers::Options{
         .shape = shape_,
+        .topology = topology_,
         .cost = expert_layer_cost(model, scenario_.hardware, parallel),
+        .nvlink = nvlink_cost(model, scenario_.hardware),
+        .network = network_cost(model, scenario_.hardware),
         .top_k = model.top_k,
         .dealer = {.choice = scenario_.eplb.replica_choice,
                    .rows_per_rank = rows,
@@ -210,17 +214,29 @@ double Stage::balancer_ns(const std::vector<const LoadMatrix*>& counts,
   return ns;
 }
 
+// All ranks commit alike, so that one of each domain tells.
+std::vector<const SimMapPublisher*> Stage::maps_in_force() {
+  std::vector<const SimMapPublisher*> maps;
+  for (std::int32_t rank = 0; rank < topology_.rank_count(); ++rank) {
+    if (topology_.domain_of(RankId{rank}).index() == maps.size()) {
+      maps.push_back(&group_->rank(RankId{rank}).maps());
+    }
+  }
+  return maps;
+}
+
 Stage::DeviceTime Stage::run_layers(const std::vector<const LoadMatrix*>& counts,
                                     std::span<const std::int64_t> rows) {
   std::int64_t duration_ns = 0;
   const std::vector<double> factors = wire_factors();
   tally_.weights_ns = 0;
   tally_.wire_ns = 0;
+  tally_.network_rows = 0;
+  const std::vector<const SimMapPublisher*> maps = maps_in_force();
   for (std::size_t index = 0; index < segments_.size(); ++index) {
     const Segment& segment = segments_[index];
-    duration_ns +=
-        layers_[index].run(*counts[segment.model], segment.span, group_->rank(RankId{0}).maps(),
-                           {.by_rank = rows, .wire_factors = factors}, tally_);
+    duration_ns += layers_[index].run(*counts[segment.model], segment.span, maps,
+                                      {.by_rank = rows, .wire_factors = factors}, tally_);
   }
   const std::int64_t own_ns = std::llround(balancer_ns(counts, rows));
   if (balancer() != nullptr && group_->rank(RankId{0}).recorder().gate()) {

@@ -90,6 +90,8 @@ class Stage final : private Serving, private FlowOwner, private EventHandler {
 
   [[nodiscard]] const Shape& shape() const { return shape_; }
 
+  [[nodiscard]] std::int32_t domain_count() const { return topology_.domain_count(); }
+
   [[nodiscard]] const ExpertLayers::Tally& tally() const { return tally_; }
 
   [[nodiscard]] std::int64_t bytes_of_layers() const;  ///< Of one slot, over all layers.
@@ -122,6 +124,8 @@ class Stage final : private Serving, private FlowOwner, private EventHandler {
   [[nodiscard]] double balancer_ns(const std::vector<const LoadMatrix*>& counts,
                                    std::span<const std::int64_t> rows);
   [[nodiscard]] std::vector<double> wire_factors() const;
+  /// Of the first rank of each NVLink domain.
+  [[nodiscard]] std::vector<const SimMapPublisher*> maps_in_force();
   void watch_plans();
 
   World world_;

@@ -96,31 +96,35 @@ void ReplicaDealer::deal(std::span<const std::int64_t> counts, const LayerMap& m
     const auto slots = map.slots(expert);
     if (slots.size() == 1) {
       tokens_per_slot[static_cast<std::size_t>(slots.front())] = counts[index];
-    } else if (by_shares) {
-      deal_by_shares(counts[index], slots, map.thresholds(expert), tokens_per_slot);
+      continue;
+    }
+    dealt_.resize(slots.size());
+    if (by_shares) {
+      deal_by_shares(counts[index], map.thresholds(expert), dealt_);
     } else {
-      deal_evenly(counts[index], slots, tokens_per_slot);
+      deal_evenly(counts[index], dealt_);
+    }
+    for (std::size_t replica = 0; replica < slots.size(); ++replica) {
+      tokens_per_slot[static_cast<std::size_t>(slots[replica])] = dealt_[replica];
     }
   }
 }
 
-void ReplicaDealer::deal_evenly(std::int64_t count, std::span<const std::int32_t> slots,
-                                std::span<std::int64_t> tokens_per_slot) {
+void ReplicaDealer::deal_evenly(std::int64_t count, std::span<std::int64_t> tokens_per_replica) {
+  const std::size_t replica_count = tokens_per_replica.size();
   if (options_.noise == Noise::kNone) {
-    const auto even = largest_remainder(shares_.of(static_cast<std::int32_t>(slots.size())), count);
-    for (std::size_t replica = 0; replica < slots.size(); ++replica) {
-      tokens_per_slot[static_cast<std::size_t>(slots[replica])] = even[replica];
-    }
+    std::ranges::copy(
+        largest_remainder(shares_.of(static_cast<std::int32_t>(replica_count)), count),
+        tokens_per_replica.begin());
     return;
   }
-  deal_rows(count, slots, rows_of(slots.size()), tokens_per_slot);
+  draw_from_parts(random_, rows_of(replica_count), count, tokens_per_replica);
 }
 
 // Points of rows lie evenly, so a replica has its share of them but for less than a row: of all
 // rows, which then are drawn from, or of the picks themselves where there is no noise.
-void ReplicaDealer::deal_by_shares(std::int64_t count, std::span<const std::int32_t> slots,
-                                   std::span<const std::uint16_t> thresholds,
-                                   std::span<std::int64_t> tokens_per_slot) {
+void ReplicaDealer::deal_by_shares(std::int64_t count, std::span<const std::uint16_t> thresholds,
+                                   std::span<std::int64_t> tokens_per_replica) {
   const std::int64_t total = options_.noise == Noise::kNone ? count : rows_;
   shared_out_.clear();
   std::int64_t before = 0;
@@ -131,29 +135,10 @@ void ReplicaDealer::deal_by_shares(std::int64_t count, std::span<const std::int3
   }
   shared_out_.push_back(total - before);
   if (options_.noise == Noise::kNone) {
-    for (std::size_t replica = 0; replica < slots.size(); ++replica) {
-      tokens_per_slot[static_cast<std::size_t>(slots[replica])] = shared_out_[replica];
-    }
+    std::ranges::copy(shared_out_, tokens_per_replica.begin());
     return;
   }
-  deal_rows(count, slots, shared_out_, tokens_per_slot);
-}
-
-void ReplicaDealer::deal_rows(std::int64_t count, std::span<const std::int32_t> slots,
-                              std::span<const std::int64_t> rows,
-                              std::span<std::int64_t> tokens_per_slot) {
-  std::int64_t population = rows_;
-  std::int64_t left = count;
-  for (std::size_t replica = 0; replica < slots.size(); ++replica) {
-    const Draws draws{.population = population, .marked = rows[replica], .drawn = left};
-    const std::int64_t others = population - rows[replica];
-    const std::int64_t dealt =
-        std::clamp(draw_hypergeometric(random_, draws), std::max<std::int64_t>(0, left - others),
-                   std::min(left, rows[replica]));
-    tokens_per_slot[static_cast<std::size_t>(slots[replica])] = dealt;
-    population = others;
-    left -= dealt;
-  }
+  draw_from_parts(random_, shared_out_, count, tokens_per_replica);
 }
 
 std::span<const std::int64_t> ReplicaDealer::rows_of(std::size_t replica_count) {

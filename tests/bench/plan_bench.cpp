@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "eplb/core/learnt_shares.hpp"
 #include "eplb/placement/bounds.hpp"
 #include "eplb/placement/registry.hpp"
 
@@ -135,6 +136,17 @@ void split_bounds(benchmark::State& state) {
   }
 }
 
+void learn(benchmark::State& state) {
+  const Topology topology = topology_of(kDeepseek);
+  const RealLoadMatrix load = lognormal_load(kDeepseek.shape, 1);
+  const PolicyProblem problem{
+      .shape = kDeepseek.shape, .topology = topology, .history = std::span(&load, 1), .costs = {}};
+  const Placement placement = make_policy("default").value()->place(problem).value();
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(learn_shares(problem, placement));
+  }
+}
+
 void register_all() {
   const auto add = [](const char* policy, const PlanCase& plan_case) {
     benchmark::RegisterBenchmark((std::string(policy) + "/" + name_of(plan_case)).c_str(), plan,
@@ -156,6 +168,8 @@ void register_all() {
   const std::string shape = name_of(kDeepseek);
   benchmark::RegisterBenchmark(("bound/" + shape).c_str(), bounds)->Unit(benchmark::kMicrosecond);
   benchmark::RegisterBenchmark(("bound_split/" + shape).c_str(), split_bounds)
+      ->Unit(benchmark::kMicrosecond);
+  benchmark::RegisterBenchmark(("learn_shares/" + shape).c_str(), learn)
       ->Unit(benchmark::kMicrosecond);
 }
 

@@ -26,8 +26,8 @@ std::uint64_t digest_of(const PlanRequest& request) {
   for (const RankId rank : request.staying.value_or(std::vector<RankId>())) {
     digest.add(rank.value);
   }
+  digest.add(std::bit_cast<std::int64_t>(request.window_steps));
   if (request.trigger.has_value()) {
-    digest.add(std::bit_cast<std::int64_t>(request.trigger->window_steps));
     digest.add(request.trigger->rearrangements_since_move);
   }
   for (const auto& part : request.history) {

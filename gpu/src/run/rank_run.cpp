@@ -176,6 +176,7 @@ Result<void> RankRun::make_balancer() {
     return tl::unexpected(balancer.error());
   }
   balancer_ = std::move(*balancer);
+  rank_->flush_maps();
   return {};
 }
 
@@ -442,10 +443,10 @@ void RankRun::verify_if_rearranged(std::int64_t step) {
   figures_.rows_wrong += findings.rows_wrong;
   for (std::int32_t layer = 0; layer < options_.shape.layer_count; ++layer) {
     const LayerId id{layer};
+    const LayerMap map =
+        progress_->with_balancer([id](const Balancer& balancer) { return balancer.layer_map(id); });
     ++figures_.maps_checked;
-    figures_.maps_wrong +=
-        holds(rank_->mapping(id).map, LayerMap::from(placement.layer(id)), rank_->forward()) ? 0
-                                                                                             : 1;
+    figures_.maps_wrong += holds(rank_->mapping(id).map, map, rank_->forward()) ? 0 : 1;
   }
 }
 

@@ -151,7 +151,18 @@ void Checker::on_trace(const env::TraceRecord& record) {
 
 void Checker::on_plan_request(RankId rank, const PlanRequest& request) {
   check_window(rank, request);
+  check_window_steps(rank, request);
   check_trigger(rank, request);
+}
+
+/// Policies take it for tokens a step, so all ranks must have the same.
+void Checker::check_window_steps(RankId rank, const PlanRequest& request) {
+  const auto [first, fresh] =
+      window_steps_.try_emplace(request.rearrangement, request.window_steps);
+  if (!fresh && first->second != request.window_steps) {
+    violate(fmt::format("window: rank {} takes it for {} steps in rearrangement {}, others for {}",
+                        rank.value, request.window_steps, request.rearrangement, first->second));
+  }
 }
 
 /// All ranks must weigh alike, whenever they have come to the group.

@@ -58,6 +58,7 @@ class Checker {
 
   [[nodiscard]] LoadMatrix newest_window(RankId rank) const;
   void check_window(RankId rank, const PlanRequest& request);
+  void check_window_steps(RankId rank, const PlanRequest& request);
   void check_trigger(RankId rank, const PlanRequest& request);
   void check_cool_down(std::int32_t layer, std::int32_t rank);
 
@@ -66,6 +67,7 @@ class Checker {
   Violations& violations_;
   Taken taken_;
   std::map<std::int64_t, LoadMatrix> windows_;         ///< By rearrangement: sum over ranks.
+  std::map<std::int64_t, double> window_steps_;        ///< By rearrangement.
   std::map<std::int64_t, std::int64_t> balancedness_;  ///< By step, in millionths.
   std::map<std::int32_t, std::int64_t> last_logged_;   ///< By rank: step.
   std::map<std::int32_t, std::int32_t> commits_in_step_;

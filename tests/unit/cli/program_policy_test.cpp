@@ -166,7 +166,7 @@ TEST_CASE("a program is asked in one line of what it needs, and started once") {
   std::getline(file, line);
   CHECK(line ==
         R"({"schema":"eplb.policy/1","request":0,"shape":{"layers":2,"experts":4,"slots":6,)"
-        R"("ranks":2,"nodes":1,"expert_groups":1},"window_parts":1,)"
+        R"("ranks":2,"nodes":1,"expert_groups":1},"window_parts":1,"window_steps":0.0,)"
         R"("history":[[[3.5,3.5,3.5,3.5],[3.5,3.5,3.5,3.5]]],)"
         R"("current":[[0,1,2,3,0,1],[0,1,2,3,0,1]],"move_ns_per_expert":0.0})");
   std::getline(file, line);

@@ -132,6 +132,22 @@ TEST_CASE("a person gets a table a policy, and what its columns mean") {
   CHECK(outcome.out.find("default, perfect forecast") != std::string::npos);
 }
 
+TEST_CASE("on several nodes score says how the nearest replicas would do, and what leaves") {
+  const test::TempFolder folder;
+  auto arguments = scoring(folder.write("t.json", kTrace).string(), "linear");
+  const Json one = json_of(arguments)["results"][0];
+  CHECK_FALSE(one.contains("network_share"));
+  arguments.insert(arguments.end(), {"--nodes", "2"});
+  const Json two = json_of(arguments)["results"][0];
+  // Each rank is a node, and has experts 0 and 1 itself: half of 2's and 3's tokens leave, 4.5 of
+  // 20 and 4 of 16. Ranks get what an even split gives them.
+  CHECK(two["network_share"].get<double>() == doctest::Approx((0.225 + 0.25) / 2).epsilon(1e-12));
+  CHECK(two["balancedness_nearest"].get<double>() == doctest::Approx(0.9).epsilon(1e-12));
+  const auto outcome = test::run_eplb(arguments);
+  CHECK(outcome.out.find("nearest  leaving\n") != std::string::npos);
+  CHECK(outcome.out.find("0.9000   23.8 %\n") != std::string::npos);
+}
+
 TEST_CASE("score reports all wrong options in one go") {
   CHECK(refusal({"score", "--ranks", "0", "--policy", "fastest", "--redundant", "x"}) ==
         "eplb score: error: --loads: is missing\n"

@@ -107,6 +107,39 @@ TEST_CASE("a table says what the trigger let through, and nothing does without a
   CHECK(run.sim().out.find("trigger") == std::string::npos);
 }
 
+TEST_CASE("by shares, the exact split's reach stands beside the run, in the table and in JSON") {
+  constexpr const char* kLine =
+      "\nthe exact split of each forward over the same replicas: balancedness ";
+  const SimRun run;
+  const Json json = run.json({"--set", "eplb.replica_choice=shares"});
+  const double exact = json["balancedness"]["exact_split"];
+  CHECK(exact > json["balancedness"]["mean"].get<double>());
+  CHECK(exact <= 1);
+  const std::string table = run.sim({"--set", "eplb.replica_choice=shares"}).out;
+  const std::size_t line = table.find(kLine);
+  REQUIRE(line != std::string::npos);
+  const std::string figure = table.substr(line + std::string(kLine).size(), 6);
+  CHECK(std::stod(figure) == doctest::Approx(exact).epsilon(1e-4));
+  // A run by the exact split is what it says itself; even choices are not asked.
+  const Json split = run.json({"--set", "eplb.replica_choice=exact"})["balancedness"];
+  CHECK(split["exact_split"] == split["mean"]);
+  CHECK(run.sim().out.find("exact split") == std::string::npos);
+  CHECK_FALSE(run.json()["balancedness"].contains("exact_split"));
+}
+
+TEST_CASE("where the group spans NVLink domains, the rows over the network stand in the table") {
+  const SimRun run;
+  const std::vector<std::string> apart{"--set", "hardware.gpus_per_domain=1", "--set",
+                                       "hardware.gpus_per_node=1"};
+  CHECK(run.json(apart)["network_share"] == 0.5);
+  CHECK(run.sim(apart).out.find("\nrows over the network, %") != std::string::npos);
+  std::vector<std::string> nearest = apart;
+  nearest.insert(nearest.end(), {"--set", "eplb.replica_choice=nearest"});
+  CHECK(run.json(nearest)["network_share"].get<double>() < 0.45);
+  CHECK_FALSE(run.json().contains("network_share"));
+  CHECK(run.sim().out.find("over the network") == std::string::npos);
+}
+
 TEST_CASE("sim gives the same bytes twice, and others for another seed") {
   const SimRun run;
   const std::string first = run.json().dump();

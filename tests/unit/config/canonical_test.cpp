@@ -66,6 +66,7 @@ TEST_CASE("the canonical text has every key, in the order of the schema") {
         "  network_copy_start_us: 0\n"
         "  network_copy_latency_us: 10\n"
         "  plan_us_per_layer: 15\n"
+        "  learn_shares_us_per_layer: 28\n"
         "  nvlink_links: 18\n"
         "  nvlink_peak_gb_per_s: 450\n"
         "  nvlink_bidirectional_efficiency: 0.9886\n"
@@ -274,7 +275,7 @@ TEST_CASE("every shipped scenario survives the round trip") {
       ++scenario_count;
     }
   }
-  CHECK(scenario_count == 7);
+  CHECK(scenario_count == 9);
 }
 
 }  // namespace

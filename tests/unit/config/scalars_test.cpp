@@ -85,7 +85,7 @@ TEST_CASE("true and false are the only truth values") {
 TEST_CASE("an enumeration names its words") {
   CHECK(said("eplb.replica_choice", "salted") == "");
   CHECK(said("eplb.replica_choice", "Salted") ==
-        "must be one of hash, salted, shares, exact, got Salted");
+        "must be one of hash, salted, shares, exact, nearest, got Salted");
   CHECK(said("workload.noise", "[none]") == "must be one of multinomial, none, got a list");
   CHECK(said("model.weight_format", "fp8") ==
         "must be one of bf16, fp8_block128, mxfp8, mxfp4, nvfp4, int4_group32, got fp8");

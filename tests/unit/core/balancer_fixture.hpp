@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -55,7 +56,7 @@ struct BalancerFixture {
   [[nodiscard]] Balancer::Settings settings() const {
     return {.options = options,
             .shape = shape,
-            .topology = topology_of(shape.rank_count),
+            .topology = topology.value_or(topology_of(shape.rank_count)),
             .costs = costs,
             .row_bytes = {10, 100, 1000}};
   }
@@ -105,6 +106,7 @@ struct BalancerFixture {
 
   EplbOptions options;
   Shape shape = kShape;
+  std::optional<Topology> topology = std::nullopt;  ///< None: one domain.
   PolicyCosts costs = {};
   ScriptedEnvironment environment{RankId{0}, kShape.rank_count};
 

@@ -57,6 +57,42 @@ TEST_CASE("one expert may take every redundant slot: the width is R + 1") {
   CHECK(blocks_of(map) == Entries{1, 2, -1, -1, -1, -1, 5, 0, 1, 3, 4, 5});
 }
 
+TEST_CASE("the nearest replicas are those of the domain, and all where it has none") {
+  // Ranks of two slots, two to a domain: [0 1 | 2 0 || 3 2 | 3 3].
+  const Shape shape{
+      .layer_count = 1, .expert_count = 4, .redundant_slot_count = 4, .rank_count = 4};
+  const Topology topology =
+      Topology::create({.rank_count = 4, .ranks_per_node = 2, .ranks_per_domain = 2}).value();
+  const LayerPlacement placement = layer_placement(shape, {0, 1, 2, 0, 3, 2, 3, 3});
+  const LayerMap first = LayerMap::nearest(placement, topology, DomainId{0});
+  CHECK(slots_of(first, 0) == Entries{0, 3});
+  CHECK(slots_of(first, 1) == Entries{1});
+  CHECK(slots_of(first, 2) == Entries{2});
+  CHECK(slots_of(first, 3) == Entries{4, 6, 7});
+  const LayerMap second = LayerMap::nearest(placement, topology, DomainId{1});
+  CHECK(slots_of(second, 0) == Entries{0, 3});
+  CHECK(slots_of(second, 1) == Entries{1});
+  CHECK(slots_of(second, 2) == Entries{5});
+  CHECK(slots_of(second, 3) == Entries{4, 6, 7});
+  CHECK(blocks_of(second).size() == blocks_of(LayerMap::from(placement)).size());
+  const auto third = second.block(LogicalExpertId{2});
+  CHECK(Entries(third.begin(), third.end()) == Entries{1, 5, -1, -1, -1, -1});
+}
+
+TEST_CASE("in one domain all replicas are near") {
+  const Topology topology = Topology::create({.rank_count = 2, .ranks_per_domain = 2}).value();
+  const LayerPlacement placement = layer_placement(kShape, {0, 1, 2, 0});
+  CHECK(LayerMap::nearest(placement, topology, DomainId{0}) == LayerMap::from(placement));
+}
+
+TEST_CASE("the nearest choice is the salted one over the replicas that a map has") {
+  const LayerMap map = LayerMap::from(layer_placement(kShape, {0, 1, 2, 0}));
+  for (std::uint32_t row = 0; row < 64; ++row) {
+    const ReplicaKey key{.row = row, .rank = row % 5, .layer = 1, .expert = 0};
+    CHECK(map.replica(ReplicaChoice::kNearest, key) == map.replica(ReplicaChoice::kSalted, key));
+  }
+}
+
 TEST_CASE("without redundancy the width is one slot") {
   const Shape shape{
       .layer_count = 1, .expert_count = 4, .redundant_slot_count = 0, .rank_count = 2};

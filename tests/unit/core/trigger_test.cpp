@@ -34,6 +34,7 @@ struct Case {
   Placement current = Placement::initial(kShape);
   /// In both layers experts 1 and 2 change places: one row each way.
   Placement proposed = test::placement(kShape, {{0, 2, 1, 3}, {0, 2, 1, 3}});
+  double window_steps = 1;
   /// Above what noise makes of no gain at all.
   TriggerProblem trigger{.options = {.hysteresis = 0.001},
                          .horizon_steps = 10,
@@ -47,8 +48,10 @@ struct Case {
             .window_part_count = static_cast<std::int32_t>(history.size()),
             .current = &current,
             .costs = {.layer = {.ns_per_assignment = 1},
-                      .migration = {
-                          .wire_ns_per_byte = 1, .commit_ns_per_byte = 2, .commit_start_ns = 5}}};
+                      .migration = {.wire_ns_per_byte = 1,
+                                    .commit_ns_per_byte = 2,
+                                    .commit_start_ns = 5}},
+            .window_steps = window_steps};
   }
 
   [[nodiscard]] SelectedLayers select() const {
@@ -87,7 +90,7 @@ TEST_CASE("a gain counts for as many steps as the horizon has, and for what a fo
   const double gain_ns = c.select().verdict.gain_ns;
   c.trigger.horizon_steps = 20;
   CHECK(c.select().verdict.gain_ns == doctest::Approx(2 * gain_ns));
-  c.trigger.window_steps = 4;  // Each forward had a quarter.
+  c.window_steps = 4;  // Each forward had a quarter.
   CHECK(c.select().verdict.gain_ns == doctest::Approx(gain_ns / 2).epsilon(0.005));
 }
 
@@ -133,7 +136,7 @@ TEST_CASE("a gain that parts do not repeat is believed by as much as they do") {
   const RealLoadMatrix flat = load_of(kFlat, kFlat);
   const auto gain_ns = [&c](const std::vector<RealLoadMatrix>& history) {
     c.history = history;
-    c.trigger.window_steps = static_cast<double>(history.size());
+    c.window_steps = static_cast<double>(history.size());
     const TriggerVerdict verdict = c.select().verdict;
     return verdict.gain_ns + verdict.declined_gain_ns;
   };
@@ -154,7 +157,7 @@ TEST_CASE(
   const RealLoadMatrix more = load_of({3, 3, 1, 1}, kFlat);
   const RealLoadMatrix less = load_of({1, 1, 3, 3}, kFlat);
   c.history = {more, less, more, less, more, less};
-  c.trigger.window_steps = 6;
+  c.window_steps = 6;
   CHECK(c.migrated() == std::vector<bool>{true, false});
 }
 
@@ -212,6 +215,7 @@ TEST_CASE("a plan schedules only the layers that the trigger lets migrate") {
                       .window_part_count = 1,
                       .current = std::make_shared<const Placement>(c.current),
                       .costs = c.problem().costs,
+                      .window_steps = c.window_steps,
                       .trigger = c.trigger,
                       .schedule = {.landing_rows = 2, .row_bytes = {1000, 1000}}};
   const test::FixedPolicy policy(c.proposed);

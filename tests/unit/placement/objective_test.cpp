@@ -22,14 +22,15 @@ namespace {
 constexpr Shape kShape{.layer_count = 1, .expert_count = 6, .rank_count = 2};
 
 Result<Placement> placed(const std::string& spec, const RealLoadMatrix& load,
-                         const ExpertLayerCost& cost) {
+                         const ExpertLayerCost& cost, double window_steps = 0) {
   const Topology topology = Topology::create({.rank_count = 2, .ranks_per_node = 2}).value();
   const Placement current = Placement::initial(kShape);
   return placement::make_policy(spec).value()->place({.shape = kShape,
                                                       .topology = topology,
                                                       .history = std::span(&load, 1),
                                                       .current = &current,
-                                                      .costs = {.layer = cost}});
+                                                      .costs = {.layer = cost},
+                                                      .window_steps = window_steps});
 }
 
 bool share_a_rank(const Placement& placement, std::int32_t left, std::int32_t right) {
@@ -48,6 +49,29 @@ TEST_CASE("with few tokens cold experts are parted, with many the hot ones are")
   CHECK(placed("robust:step_tokens=2,objective=tokens", load, reading).value() ==
         Placement::initial(kShape));
   CHECK(placed("robust", load, reading).value() == Placement::initial(kShape));
+}
+
+TEST_CASE("a problem that knows its window's steps tells the tokens of a step") {
+  // 182 tokens of 6 experts: over 15 steps two an expert and step, over one step thirty.
+  const RealLoadMatrix load = load_of({{90, 1, 1, 30, 30, 30}});
+  const ExpertLayerCost reading{.ns_per_touched_expert = 1};
+  const Placement initial = Placement::initial(kShape);
+  const Placement plan = placed("robust", load, reading, 15).value();
+  CHECK(!share_a_rank(plan, 1, 2));
+  CHECK(plan == placed("robust:objective=cost", load, reading, 15).value());
+  CHECK(placed("robust:objective=tokens", load, reading, 15).value() == initial);
+  // The option is believed before the problem, and without costs there is nothing to go by.
+  CHECK(placed("robust:step_tokens=2", load, reading, 1).value() == plan);
+  CHECK(placed("robust", load, {}, 15).value() == initial);
+}
+
+TEST_CASE("rows count in whole blocks: ranks of the same tokens are parted by their blocks") {
+  // At 182 tokens an expert blocks have 192 rows. Rank 0 has 550 tokens in five blocks, rank 1 540
+  // in three; with one of each kind exchanged both have four.
+  const RealLoadMatrix load = load_of({{250, 250, 50, 180, 180, 180}});
+  const ExpertLayerCost blocks{.ns_per_padded_row = 1};
+  CHECK(!share_a_rank(placed("robust", load, blocks, 1).value(), 0, 1));
+  CHECK(placed("robust:objective=tokens", load, blocks, 1).value() == Placement::initial(kShape));
 }
 
 TEST_CASE("with many tokens reading weights is the same for all, so that rows decide") {
@@ -105,7 +129,7 @@ TEST_CASE("the cost model's terms are refused where they are not known") {
   const auto without_tokens = placed("robust:objective=cost", load, {.ns_per_assignment = 1});
   REQUIRE(!without_tokens.has_value());
   CHECK(without_tokens.error().message ==
-        "objective=cost needs step_tokens and the costs of an expert layer");
+        "objective=cost needs the tokens of a step (step_tokens) and the costs of an expert layer");
   CHECK(!placed("robust:objective=cost,step_tokens=4", load, {}).has_value());
   CHECK(placed("robust:step_tokens=4", load, {}).value() == placed("robust", load, {}).value());
 }

@@ -33,7 +33,7 @@ TEST_CASE("an option that a policy does not have is refused with those that it h
         "policy 'linear': unknown option 'windows', it takes none");
   CHECK(refusal_of("robust:prize=1") ==
         "policy 'robust': unknown option 'prize', allowed are price, rank_price, second_price, "
-        "directions, reach, history, fresh_starts, objective, step_tokens, max_moved");
+        "directions, reach, history, fresh_starts, objective, step_tokens, topology, max_moved");
   CHECK(refusal_of("robust:objective=time") ==
         "policy 'robust': option 'objective' must be one of tokens, cost, auto, got 'time'");
 }

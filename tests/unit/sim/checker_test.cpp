@@ -139,6 +139,19 @@ TEST_CASE("window: too few parts are seen") {
   CHECK(world.seen() == Texts{"window: rank 0 plans from 1 parts"});
 }
 
+TEST_CASE("window: two ranks take it for other numbers of steps") {
+  World world;
+  PlanRequest request = request_of({1, 1, 1}, {1, 1, 1});
+  request.window_steps = 4;
+  world.checker.on_plan_request(RankId{0}, request);
+  world.checker.on_plan_request(RankId{1}, request);
+  CHECK(world.seen().empty());
+  request.window_steps = 3.5;
+  world.checker.on_plan_request(RankId{2}, request);
+  CHECK(world.seen() ==
+        Texts{"window: rank 2 takes it for 3.5 steps in rearrangement 3, others for 4"});
+}
+
 TEST_CASE("what worlds come to is noted: two commits in a step, holds, aborts by their cause") {
   World world;
   world.checker.on_trace(trace_of(0, env::TraceEvent::kCommit, 0, 1));

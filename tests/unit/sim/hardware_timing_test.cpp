@@ -55,6 +55,14 @@ TEST_CASE("messages take longer between nodes, none within a rank, and plans lon
   CHECK_FALSE(world.timing.refuses_memory(RankId{0}));
 }
 
+TEST_CASE("a plan takes longer where shares are learnt with it") {
+  World world;
+  world.hardware.learn_shares_us_per_layer = 10;
+  HardwareTiming learning(world.engine, world.carrier,
+                          {.hardware = world.hardware, .learns_shares = true}, world.topology);
+  CHECK(learning.plan_ns(RankId{0}, 4) == 140'000);
+}
+
 TEST_CASE("a straggler is late at every step of its time, and the latest host is told once") {
   World world({.stragglers = {{{.at_ms = 1, .until_ms = 2}, 3, 70}, {{.at_ms = 0}, 1, 20}}});
   CHECK(world.timing.host_ns(RankId{3}) == 0);

@@ -21,7 +21,9 @@ std::vector<OptionSpec> group_options() {
           {.name = "redundant",
            .value_name = "R",
            .help = "slots beyond one for each expert; slots must divide over the ranks"},
-          {.name = "nodes", .value_name = "M", .help = "hosts that the ranks are on (1)"},
+          {.name = "nodes",
+           .value_name = "M",
+           .help = "hosts that the ranks are on, each an NVLink domain of its own (1)"},
           {.name = "groups",
            .value_name = "K",
            .help = "groups of experts that the router limits itself to (1)"}};

@@ -154,7 +154,7 @@ Result<PlanReport> make_report(const PlanOptions& options, const PlanInput& inpu
   const std::int32_t node_count = options.group.usable_node_count();
   const auto topology = Topology::create({.rank_count = shape.rank_count,
                                           .ranks_per_node = shape.rank_count / node_count,
-                                          .ranks_per_domain = shape.rank_count});
+                                          .ranks_per_domain = shape.rank_count / node_count});
   if (!topology) {
     return fail_usage(topology.error().message);
   }

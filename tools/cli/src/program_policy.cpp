@@ -49,6 +49,7 @@ std::string request_text(const PolicyProblem& problem, std::int64_t number) {
                       {"nodes", problem.topology.packing_node_count()},
                       {"expert_groups", shape.expert_group_count}};
   request["window_parts"] = problem.window_part_count;
+  request["window_steps"] = problem.window_steps;
   request["history"] = Json::array();
   for (const RealLoadMatrix& part : problem.history) {
     request["history"].push_back(json_of(part));

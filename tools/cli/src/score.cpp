@@ -6,6 +6,7 @@
 
 #include "eplb/core/balancedness.hpp"
 #include "eplb/core/learnt_shares.hpp"
+#include "eplb/core/nearest_load.hpp"
 #include "eplb/core/placement.hpp"
 #include "eplb/core/rank_load.hpp"
 #include "eplb/placement/bounds.hpp"
@@ -53,6 +54,11 @@ class ScoreSums {
     const auto layers = static_cast<double>(load.rows());
     sums_.balancedness_shares += balancedness(rank_loads(placement, load, shares)).value;
     sums_.balancedness_exact += load.sum() / task_.shape.rank_count / (*bound_split * layers);
+    if (task_.topology.domain_count() > 1) {
+      const NearestLoad nearest = nearest_load(placement, load, task_.topology);
+      sums_.balancedness_nearest += balancedness(nearest.rank_loads).value;
+      sums_.network_share += nearest.network_share;
+    }
     const double even = balancedness(even_loads).value;
     const double hashed = balancedness(rank_loads(placement, load, hashed_)).value;
     sums_.worst = served_ == 0 ? even : std::min(sums_.worst, even);
@@ -83,6 +89,8 @@ class ScoreSums {
     score.balancedness_hashed /= served;
     score.balancedness_shares /= served;
     score.balancedness_exact /= served;
+    score.balancedness_nearest /= served;
+    score.network_share /= served;
     score.regret /= served;
     score.moved /= plans - 1;
     score.duplicates /= plans;
@@ -177,6 +185,8 @@ Score mean_score(std::span<const Score> scores) {
     mean.worst_hashed = std::min(mean.worst_hashed, score.worst_hashed);
     mean.balancedness_shares += score.balancedness_shares / count;
     mean.balancedness_exact += score.balancedness_exact / count;
+    mean.balancedness_nearest += score.balancedness_nearest / count;
+    mean.network_share += score.network_share / count;
     mean.regret += score.regret / count;
     mean.moved += score.moved / count;
     mean.duplicates += score.duplicates / count;

@@ -27,6 +27,10 @@ struct Score {
   double worst_hashed = 0;
   double balancedness_shares = 0;  ///< By shares learnt from what the policy was shown, mean.
   double balancedness_exact = 0;   ///< By the exact split of the window served, mean.
+  /// Where ranks take the nearest replicas and bring the same load each, mean, and the share of
+  /// rows that leave their node then; nothing where there is one node.
+  double balancedness_nearest = 0;
+  double network_share = 0;
   double regret = 0;      ///< Largest rank load / bound of the window served, mean over layers.
   double moved = 0;       ///< Rows moved a plan as a share of all slots, but for the first plan.
   double duplicates = 0;  ///< Slots a layer that hold an expert which their rank already has.

@@ -152,10 +152,10 @@ Result<TraceScores> score_trace(const std::string& file, const ScoreOptions& opt
   if (const auto valid = validate(shape); !valid) {
     return fail_usage(fmt::format("{}: {}", file, valid.error().message));
   }
-  const auto topology =
-      Topology::create({.rank_count = shape.rank_count,
-                        .ranks_per_node = shape.rank_count / options.group.usable_node_count(),
-                        .ranks_per_domain = shape.rank_count});
+  const std::int32_t ranks_per_node = shape.rank_count / options.group.usable_node_count();
+  const auto topology = Topology::create({.rank_count = shape.rank_count,
+                                          .ranks_per_node = ranks_per_node,
+                                          .ranks_per_domain = ranks_per_node});
   if (!topology) {
     return fail_usage(topology.error().message);
   }
@@ -198,7 +198,8 @@ Result<void> score_and_report(const ScoreOptions& options, const Policies& polic
     return tl::unexpected(files.error());
   }
   warn_of_nodes(options.group, kName, streams);
-  ScoreReport report{.policies = options.policies, .traces = {}};
+  ScoreReport report{
+      .policies = options.policies, .traces = {}, .node_count = options.group.usable_node_count()};
   report.traces.reserve(files->size());
   Progress progress(streams);
   for (const std::string& file : *files) {

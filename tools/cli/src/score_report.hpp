@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -23,6 +24,7 @@ struct TraceScores {
 struct ScoreReport {
   std::vector<std::string> policies;  ///< As they were asked for, with their options.
   std::vector<TraceScores> traces;    ///< At least one.
+  std::int32_t node_count = 1;        ///< Where there are several the nearest replicas matter.
 };
 
 /// The stable form for programs, schema "eplb.score/1": `results` has a policy's mean over traces.

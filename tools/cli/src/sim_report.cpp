@@ -23,6 +23,7 @@ using Json = nlohmann::ordered_json;
 constexpr double kMsPerNs = 1e-6;
 constexpr double kSecondsPerNs = 1e-9;
 constexpr double kBytesPerGb = 1e9;
+constexpr double kPercent = 100;
 
 Json optional_number(const std::optional<double>& value) {
   return value.has_value() ? Json(*value) : Json(nullptr);
@@ -126,6 +127,10 @@ void print_comparison(const SimReport& report, std::ostream& out) {
   table.number("balancedness", with.balancedness.mean, without.balancedness.mean, 4);
   table.number("  of the worst layer", with.balancedness.min_layer, without.balancedness.min_layer,
                4);
+  if (with.network_share.has_value()) {
+    table.number("rows over the network, %", kPercent * *with.network_share,
+                 kPercent * without.network_share.value_or(0), 2);
+  }
   table.print(out);
   if (with.balancedness.exact_split.has_value()) {
     out << fmt::format(
@@ -198,6 +203,9 @@ Json sim_json(const SimReport& report) {
                           {"after", optional_number(result.balancedness.after)}};
   if (result.balancedness.exact_split.has_value()) {
     json["balancedness"]["exact_split"] = *result.balancedness.exact_split;
+  }
+  if (result.network_share.has_value()) {
+    json["network_share"] = *result.network_share;
   }
   json["holds"] = {{"count", result.hold_count},
                    {"ms", static_cast<double>(result.hold_ns) * kMsPerNs}};

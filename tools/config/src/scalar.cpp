@@ -24,6 +24,7 @@ constexpr std::array kReplicaChoices = std::to_array<EnumName<ReplicaChoice>>({
     {ReplicaChoice::kSalted, "salted"},
     {ReplicaChoice::kShares, "shares"},
     {ReplicaChoice::kExact, "exact"},
+    {ReplicaChoice::kNearest, "nearest"},
 });
 
 constexpr std::array kKernelKinds = std::to_array<EnumName<sim::KernelKind>>({

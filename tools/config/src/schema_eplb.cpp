@@ -38,7 +38,8 @@ constexpr std::array kEplbFields = std::to_array<Field<EplbOptions>>({
      .member = &EplbOptions::replica_choice,
      .help = "How a row picks one of its expert's replicas: vLLM's hash of the row, or ours over "
              "rows and ranks, or by shares that are learnt with each plan; `exact` is the best "
-             "split of every forward's own counts, to compare with, and the simulator's alone."},
+             "split of every forward's own counts, to compare with, and the simulator's alone; "
+             "`nearest` takes those in the row's own NVLink domain if there are any, evenly."},
     {.key = "window_parts",
      .member = &EplbOptions::window_parts,
      .range = {.min = 1, .max = 1 << 10},

@@ -207,6 +207,12 @@ constexpr std::array kHardwareFields = std::to_array<Field<sim::HardwareOptions>
      .range = kMicroseconds,
      .required = true,
      .help = "Host time that a policy takes for one layer."},
+    {.key = "learn_shares_us_per_layer",
+     .member = &sim::HardwareOptions::learn_shares_us_per_layer,
+     .unit = "us",
+     .range = kMicroseconds,
+     .help = "Host time on top where a plan learns how experts split over replicas "
+             "(eplb.replica_choice: shares)."},
     {.key = "nvlink_links",
      .member = &sim::HardwareOptions::nvlink_links,
      .range = {.min = 1, .max = 1 << 10},

@@ -154,6 +154,9 @@ class Balancer {
 
   [[nodiscard]] const Placement& placement() const { return placement_; }
 
+  /// What this rank's forwards look up, by the placement and the replica choice: as published.
+  [[nodiscard]] LayerMap layer_map(LayerId layer) const;
+
   /// Commits of a layer so far.
   [[nodiscard]] env::PlacementEpoch epoch(LayerId layer) const { return epochs_[layer.index()]; }
 

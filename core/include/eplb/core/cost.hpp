@@ -23,6 +23,22 @@ struct ExpertLayerCost {
   double ns_per_assignment = 0;      ///< Handling of a row in memory, which nothing hides.
 };
 
+/// What a row costs on a way out of a rank and into it, in ns.
+struct WireCost {
+  double ns_per_dispatched_row = 0;
+  double ns_per_combined_row = 0;
+};
+
+/// (row, k) pairs on such a way; fractions where they are means.
+struct WireRows {
+  double arriving = 0;  ///< Of others, for the rank's experts.
+  double sent = 0;      ///< The rank's own, to experts elsewhere.
+};
+
+/// Time of the busier direction, in ns: a port takes in the rows that arrive and the results of
+/// those it has sent, and lets out the rows that it sends and the results of those that arrived.
+[[nodiscard]] double wire_ns(const WireCost& cost, const WireRows& rows);
+
 /// Rows of a GEMM block for an expected number of tokens an expert, from 16 to 192: the steps at
 /// which DeepGEMM's Mega MoE changes its block (8.5, 16.5, 32.5, 64.5 and 96.5 tokens).
 [[nodiscard]] std::int32_t block_rows_for(double expected_tokens_per_expert);
@@ -40,8 +56,7 @@ struct ExpertLayerParts {
   double rows_ns = 0;
 };
 
-/// On the wire a rank's port takes in the rows that arrive and the results of those it has sent,
-/// and lets out the rows that it sends and the results of those that arrived.
+/// On the wire all rows are alike: wire_ns of all, at the mean cost of a row wherever it goes.
 [[nodiscard]] ExpertLayerParts expert_layer_parts(const ExpertLayerCost& cost,
                                                   const ExpertLayerFeatures& features);
 

@@ -8,6 +8,7 @@
 #include "eplb/core/layer_shares.hpp"
 #include "eplb/core/placement.hpp"
 #include "eplb/core/replica_choice.hpp"
+#include "eplb/core/topology.hpp"
 
 namespace eplb {
 
@@ -27,6 +28,11 @@ class LayerMap {
 
   /// The same with the shares of the placement's slots.
   [[nodiscard]] static LayerMap from(const LayerPlacement& placement, const LayerShares& shares);
+
+  /// What the ranks of an NVLink domain look up to take the nearest replicas: of an expert that has
+  /// any there those alone, of another all, since beyond the domain all are equally far.
+  [[nodiscard]] static LayerMap nearest(const LayerPlacement& placement, const Topology& topology,
+                                        DomainId domain);
 
   [[nodiscard]] std::int32_t expert_count() const { return expert_count_; }
 

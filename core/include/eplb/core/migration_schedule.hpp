@@ -82,6 +82,7 @@ struct PlanRequest {
   /// What serves now, one a layer, if the plan is to bring new ones; null: the choice knows none.
   std::shared_ptr<const std::vector<LayerShares>> current_shares = nullptr;
   PolicyCosts costs;
+  double window_steps = 0;                     ///< As PolicyProblem has it.
   std::optional<TriggerProblem> trigger = {};  ///< None: whatever the policy wants.
   ScheduleOptions schedule;
 };

@@ -30,6 +30,9 @@ struct PolicyProblem {
   std::int32_t window_part_count = 1;
   const Placement* current = nullptr;  ///< What serves now; none before the first placement.
   PolicyCosts costs;
+  /// Forwards that the newest window is a sum over, each by its weight where the window fades, so
+  /// that window_load / window_steps is in tokens a step of the whole group; 0: not known.
+  double window_steps = 0;
 };
 
 /// Sum of the newest window's parts, [layers, experts].

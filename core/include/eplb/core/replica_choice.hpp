@@ -19,11 +19,14 @@ enum class ReplicaChoice : std::uint8_t {
   kSalted,  ///< Ours: spread over rows and over ranks, with a start of its own an expert.
   kShares,  ///< Ours: by shares learnt from the load that is planned on (LayerShares).
   kExact,   ///< The best split of each forward's own counts: the simulator's, to compare with.
+  /// As kSalted, over the replicas in the row's own NVLink domain where there are any: the maps of
+  /// its ranks have no others (LayerMap::nearest). SGLang's "static" dispatch is of this kind.
+  kNearest,
 };
 
-/// Whether a choice takes all replicas of an expert alike.
+/// Whether a choice takes all replicas that a map has of an expert alike.
 [[nodiscard]] EPLB_HOST_DEVICE constexpr bool is_even(ReplicaChoice choice) {
-  return choice == ReplicaChoice::kHash || choice == ReplicaChoice::kSalted;
+  return choice != ReplicaChoice::kShares && choice != ReplicaChoice::kExact;
 }
 
 /// What a choice may depend on. `row` is the row of topk_ids on this rank, not the flat offset.
@@ -129,8 +132,9 @@ inline constexpr std::uint32_t kShareUnits = 0xFFFF;
   return replica;
 }
 
-/// Replica in [0, max(count, 1)) of the even choices. Those that know shares need more than a count
-/// (LayerMap::replica); here they are taken for the salted one.
+/// Replica in [0, max(count, 1)) of those that a map has, for the choices that take them alike.
+/// Those that know shares need more than a count (LayerMap::replica); here they are taken for the
+/// salted one.
 [[nodiscard]] EPLB_HOST_DEVICE constexpr std::uint32_t choose_replica(ReplicaChoice choice,
                                                                       ReplicaKey key,
                                                                       ReplicaCount replicas) {

@@ -13,7 +13,7 @@ namespace eplb {
 /// What the trigger remembers of a group's past; the same on all ranks.
 struct TriggerMemory {
   /// Steps that the newest window is a sum over, if every rank serves in each; unlike what a rank
-  /// has recorded itself, it does not depend on who had no requests.
+  /// has recorded itself, it does not depend on who had no requests. Policies are told it too.
   std::int32_t recorded_steps = 0;
   /// Rearrangement in which each layer last moved because it paid, [layers]; 0 if it never has.
   std::vector<std::int64_t> last_moves = {};
@@ -25,8 +25,6 @@ struct TriggerMemory {
 struct TriggerProblem {
   TriggerOptions options;
   std::int32_t horizon_steps = 1;
-  /// Forwards that the newest window is a sum over, each by its weight where the window fades.
-  double window_steps = 1;
   /// Bytes of an expert's weights, [layers].
   std::vector<std::int64_t> row_bytes;
   /// Rearrangements that have passed since each layer moved, [layers]: 1 is the one before this;
@@ -55,7 +53,7 @@ struct SelectedLayers {
 };
 
 /// Of `proposed` the layers that are worth their migration; the others stay as `problem.current`,
-/// which must be given and of the same shape. A layer migrates if
+/// which must be given and of the same shape; window_steps must be known. A layer migrates if
 ///
 ///   horizon_steps x (gain - hysteresis x time) > price x migration_ns
 ///

@@ -26,6 +26,11 @@ namespace eplb::sim {
                                                 const HardwareOptions& hardware,
                                                 const ParallelOptions& parallel);
 
+/// What a row costs that is known to go over NVLink or over the network, at the shares of the rates
+/// above; both ways are used at once.
+[[nodiscard]] WireCost nvlink_cost(const ModelOptions& model, const HardwareOptions& hardware);
+[[nodiscard]] WireCost network_cost(const ModelOptions& model, const HardwareOptions& hardware);
+
 /// What the core must know of the EP group, whose ranks lie in so many NVLink domains.
 [[nodiscard]] EplbGroup group_of(const Scenario& scenario, std::int32_t domain_count);
 

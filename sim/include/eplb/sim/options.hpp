@@ -58,7 +58,8 @@ struct HardwareOptions {
   double network_copy_start_us = 0;
   double network_copy_latency_us = 0;  ///< Of a copy that finds its stream idle.
 
-  double plan_us_per_layer = 0;  ///< Host time of a policy.
+  double plan_us_per_layer = 0;           ///< Host time of a policy,
+  double learn_shares_us_per_layer = 28;  ///< and of learning shares after it.
 
   // The links. A figure that is not given follows from those above (sim/cluster/cluster.hpp).
   std::int32_t nvlink_links = 18;  ///< Of a GPU; a failed one takes its share away.

@@ -2,6 +2,7 @@
 
 #include <boost/random/mersenne_twister.hpp>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace eplb::sim {
@@ -45,5 +46,10 @@ struct Draws {
 
 /// Marked ones among the drawn; exact or rounded normal as draw_binomial.
 [[nodiscard]] std::int64_t draw_hypergeometric(RandomStream& random, Draws draws);
+
+/// Of `drawn` of a population without replacement, those from each of its `parts`, into `from`: a
+/// chain of such draws, so that they sum exactly. No more are drawn than there are.
+void draw_from_parts(RandomStream& random, std::span<const std::int64_t> parts, std::int64_t drawn,
+                     std::span<std::int64_t> from);
 
 }  // namespace eplb::sim

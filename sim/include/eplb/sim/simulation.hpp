@@ -60,6 +60,9 @@ struct SimulationResult {
   StepTimes step;
   StepBreakdown breakdown;
   BalancednessSummary balancedness;
+  /// Of all rows that experts are asked for, those that leave their NVLink domain, mean over steps;
+  /// none where the group has one domain.
+  std::optional<double> network_share = {};
   std::int64_t hold_count = 0;
   std::int64_t hold_ns = 0;
   std::int64_t commit_count = 0;         ///< Steps whose next forward waited for a commit's copies.

@@ -75,15 +75,12 @@ class ReplicaDealer {
   void deal(std::span<const std::int64_t> counts, const LayerMap& map,
             std::span<std::int64_t> tokens_per_slot);
 
+  /// Splits `count` picks of an expert over replicas that are taken alike, [replicas].
+  void deal_evenly(std::int64_t count, std::span<std::int64_t> tokens_per_replica);
+
  private:
-  /// Draws of an expert's picks among the rows that choose each of its replicas.
-  void deal_rows(std::int64_t count, std::span<const std::int32_t> slots,
-                 std::span<const std::int64_t> rows, std::span<std::int64_t> tokens_per_slot);
-  void deal_evenly(std::int64_t count, std::span<const std::int32_t> slots,
-                   std::span<std::int64_t> tokens_per_slot);
-  void deal_by_shares(std::int64_t count, std::span<const std::int32_t> slots,
-                      std::span<const std::uint16_t> thresholds,
-                      std::span<std::int64_t> tokens_per_slot);
+  void deal_by_shares(std::int64_t count, std::span<const std::uint16_t> thresholds,
+                      std::span<std::int64_t> tokens_per_replica);
 
   /// Rows of all ranks that choose each replica, [replica_count], counted once.
   std::span<const std::int64_t> rows_of(std::size_t replica_count);
@@ -93,7 +90,8 @@ class ReplicaDealer {
   std::int64_t rows_;
   RandomStream random_;
   std::vector<std::vector<std::int64_t>> rows_by_count_;
-  std::vector<std::int64_t> shared_out_;  ///< Of the expert at hand, by replica.
+  std::vector<std::int64_t> shared_out_;  ///< Of the expert at hand, by replica: rows,
+  std::vector<std::int64_t> dealt_;       ///< and picks.
 };
 
 }  // namespace eplb::sim

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "eplb/core/load.hpp"
+#include "eplb/core/placement.hpp"
+#include "eplb/core/topology.hpp"
+
+namespace eplb {
+
+/// How load falls where ranks take the nearest replicas (LayerMap::nearest).
+struct NearestLoad {
+  RealLoadMatrix rank_loads;  ///< [layers, ranks].
+  double network_share = 0;   ///< Of all load, what leaves its NVLink domain; 0 without load.
+};
+
+/// The experts' load, [layers, experts], in expectation: every rank brings the same part of each
+/// expert's load, and it falls evenly on the replicas that the rank takes. `topology` is of the
+/// placement's ranks.
+[[nodiscard]] NearestLoad nearest_load(const Placement& placement, const RealLoadMatrix& load,
+                                       const Topology& topology);
+
+}  // namespace eplb
