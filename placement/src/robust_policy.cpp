@@ -44,8 +44,11 @@ class Planner {
       : problem_(problem),
         options_(options),
         expert_count_(static_cast<std::size_t>(problem.shape.expert_count)),
-        foreseen_(foresee(problem, options.scenarios)),
-        load_(window_load(problem)) {}
+        load_(window_load(problem)) {
+    Foresight foresight = foresee(problem, options.scenarios);
+    foreseen_ = std::move(foresight.load);
+    visiting_ = foresight.visiting;
+  }
 
   [[nodiscard]] LayerPlan plan(LayerId layer) const {
     const LayerPlacement* current =
@@ -104,15 +107,20 @@ class Planner {
     return plan;
   }
 
-  /// Where one expert takes more than half of a layer, balance is worth more than a few rows: those
-  /// that steps must move together on the way from one number of its copies to another.
-  [[nodiscard]] double row_price(LayerId layer) const {
+  /// A row's price, by how long what it gains is likely to last. What is wrong with the placement
+  /// that a loader fills, before any load is known, lasts the longest. A gain from load that only
+  /// visits goes with it, and rows cost up to twice as much. Where one expert takes more than half
+  /// of a layer, balance is worth more than a few rows: those that steps must move together on the
+  /// way from one number of its copies to another.
+  [[nodiscard]] double row_price(LayerId layer, const LayerPlacement& current) const {
     constexpr double kPercent = 100;
     constexpr double kDiscount = 0.1;
     const auto load = load_.row(layer.value);
-    const double discount = load.maxCoeff() > load.sum() / 2 ? kDiscount : 1;
-    return discount * (options_.price * kPercent / problem_.shape.slot_count() +
-                       options_.rank_price / problem_.shape.slots_per_rank());
+    const bool unplanned = current == LayerPlacement::initial(problem_.shape);
+    const bool one_takes_most = load.maxCoeff() > load.sum() / 2;
+    return (unplanned ? kDiscount : 1 + visiting_) * (one_takes_most ? kDiscount : 1) *
+           (options_.price * kPercent / problem_.shape.slot_count() +
+            options_.rank_price / problem_.shape.slots_per_rank());
   }
 
   [[nodiscard]] LayerTask task_of(LayerId layer, const LayerPlacement* current) const {
@@ -123,7 +131,7 @@ class Planner {
         .slots_per_rank = static_cast<std::size_t>(shape.slots_per_rank()),
         .load = std::span(foreseen_).subspan(layer.index() * expert_count_, expert_count_),
         .held_now = {},
-        .row_price = current == nullptr ? 0 : row_price(layer)};
+        .row_price = current == nullptr ? 0 : row_price(layer, *current)};
     task.held_now.assign(task.rank_count * task.expert_count, 0);
     const std::int32_t known_ranks =
         current == nullptr ? 0 : std::min(shape.rank_count, current->rank_count());
@@ -232,6 +240,7 @@ class Planner {
   const RobustOptions& options_;
   std::size_t expert_count_;
   std::vector<Scenarios> foreseen_;
+  double visiting_ = 0;
   RealLoadMatrix load_;
 };
 
