@@ -107,8 +107,19 @@ double LayerSearch::load_cost() const {
   return product(norms);
 }
 
-double LayerSearch::cost() const {
-  return load_cost() * whole_power(1 + row_price_, kScenarioCount * moved_rows());
+double LayerSearch::peak_cost() const {
+  Scenarios peaks{};
+  for (const Scenarios& rank : rank_load_) {
+    for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
+      peaks[scenario] = std::max(peaks[scenario], rank[scenario]);
+    }
+  }
+  return product(peaks);
+}
+
+double LayerSearch::verdict() const {
+  return (task_->by_peak ? peak_cost() : load_cost()) *
+         whole_power(1 + row_price_, kScenarioCount * moved_rows());
 }
 
 int LayerSearch::rows_of_retarget(std::size_t rank, std::size_t leaving, std::size_t coming) const {

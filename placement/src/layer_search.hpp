@@ -20,6 +20,9 @@ struct LayerTask {
   std::vector<std::uint8_t> held_now;  ///< [ranks * experts]: what need not be moved there.
   double row_price = 0;                ///< What a moved row costs, as a share of the largest load.
   const WorkScale* work = nullptr;     ///< What loads are turned into; none where they count.
+  /// Whether results of searches are compared by their hottest rank in place of the smooth maximum,
+  /// which prefers one rank a little hotter to many that are hot.
+  bool by_peak = false;
 
   [[nodiscard]] std::size_t slot_count() const { return rank_count * slots_per_rank; }
 
@@ -72,8 +75,9 @@ class LayerSearch {
   /// Product over scenarios of the smooth maximum of rank loads; 1 is perfect.
   [[nodiscard]] double load_cost() const;
 
-  /// load_cost with the price of moved rows.
-  [[nodiscard]] double cost() const;
+  /// What results are compared by: load_cost, or the same of the maximum itself where the task asks
+  /// for it, with the price of moved rows.
+  [[nodiscard]] double verdict() const;
 
  private:
   static constexpr int kStepRowsMax = 2;
@@ -128,9 +132,10 @@ class LayerSearch {
     return least_ratio * price_of(rows) < best.ratio * kWorthALook;
   }
 
-  void share_out(std::size_t expert);  ///< Load of each of an expert's copies.
-  void sum_up(std::size_t rank);       ///< A rank's load and its power.
-  void sum_up_powers();                ///< Over ranks.
+  [[nodiscard]] double peak_cost() const;  ///< Product over scenarios of the hottest rank's load.
+  void share_out(std::size_t expert);      ///< Load of each of an expert's copies.
+  void sum_up(std::size_t rank);           ///< A rank's load and its power.
+  void sum_up_powers();                    ///< Over ranks.
   void weigh_scenarios(std::size_t hot_rank);
   [[nodiscard]] std::vector<std::size_t> ranks_by_heat() const;
   void try_swaps(std::size_t hot_rank, Step& best);

@@ -62,6 +62,7 @@ class Planner {
     }
     const std::optional<WorkScale> work = work_of(layer);
     LayerTask task = task_of(layer, current);
+    task.by_peak = one_takes_most(layer);
     task.work = work.has_value() ? &*work : nullptr;
     std::optional<LayerSearch> best;
     double cost_now = 0;
@@ -107,6 +108,11 @@ class Planner {
     return plan;
   }
 
+  [[nodiscard]] bool one_takes_most(LayerId layer) const {
+    const auto load = load_.row(layer.value);
+    return load.maxCoeff() > load.sum() / 2;
+  }
+
   /// A row's price, by how long what it gains is likely to last. What is wrong with the placement
   /// that a loader fills, before any load is known, lasts the longest. A gain from load that only
   /// visits goes with it, and rows cost up to twice as much. Where one expert takes more than half
@@ -115,10 +121,8 @@ class Planner {
   [[nodiscard]] double row_price(LayerId layer, const LayerPlacement& current) const {
     constexpr double kPercent = 100;
     constexpr double kDiscount = 0.1;
-    const auto load = load_.row(layer.value);
     const bool unplanned = current == LayerPlacement::initial(problem_.shape);
-    const bool one_takes_most = load.maxCoeff() > load.sum() / 2;
-    return (unplanned ? kDiscount : 1 + visiting_) * (one_takes_most ? kDiscount : 1) *
+    return (unplanned ? kDiscount : 1 + visiting_) * (one_takes_most(layer) ? kDiscount : 1) *
            (options_.price * kPercent / problem_.shape.slot_count() +
             options_.rank_price / problem_.shape.slots_per_rank());
   }
@@ -170,36 +174,43 @@ class Planner {
     return numbers;
   }
 
-  /// Whether even a perfect placement would not be worth `rows` moved rows.
-  [[nodiscard]] static bool cannot_pay(const LayerSearch& best, const LayerTask& task,
-                                       std::size_t rows) {
+  /// Whether against a placement of this verdict not even a perfect one would be worth `rows` moved
+  /// rows.
+  [[nodiscard]] static bool cannot_pay(double verdict, const LayerTask& task, std::size_t rows) {
     constexpr auto kScenarios = static_cast<double>(kScenarioCount);
-    return best.cost() <= 1 + kScenarios * task.row_price * static_cast<double>(rows);
+    return verdict <= 1 + kScenarios * task.row_price * static_cast<double>(rows);
   }
 
   /// Where several ranks are about equally hot no single step gains its price, though all together
   /// do: a second search at a part of the price takes them, and gives back what they were not
   /// worth.
   void search_from_serving(const LayerTask& task, LayerSearch& search) const {
-    LayerSearch second = search;
-    search.improve(kHotRanks);
-    if (options_.second_price_share == 1) {
+    if (options_.second_price_share == 1 && !task.by_peak) {
+      search.improve(kHotRanks);
       return;
     }
+    LayerSearch second = search;
+    LayerSearch first = search;
+    first.improve(kHotRanks);
+    take_if_better(std::move(first), search);
     second.reprice(options_.second_price_share * task.row_price);
     second.improve(kHotRanks);
     second.reprice(task.row_price);
     second.give_back();
     second.improve(kHotRanks);
-    if (second.cost() < search.cost()) {
-      search = std::move(second);
+    take_if_better(std::move(second), search);
+  }
+
+  static void take_if_better(LayerSearch&& search, LayerSearch& best) {
+    if (search.verdict() < best.verdict()) {
+      best = std::move(search);
     }
   }
 
   /// Exchanges `best` for what is found from scratch, if that is better after its price.
   void search_afresh(const LayerTask& task, std::optional<LayerSearch>& best) const {
     const bool only_way = !best.has_value();
-    if (!only_way && (options_.fresh_starts == 0 || cannot_pay(*best, task, 1))) {
+    if (!only_way && (options_.fresh_starts == 0 || cannot_pay(best->verdict(), task, 1))) {
       return;
     }
     std::vector<LayerSearch> starts;
@@ -209,30 +220,29 @@ class Planner {
     std::vector<std::pair<double, std::size_t>> order;
     order.reserve(starts.size());
     for (std::size_t start = 0; start < starts.size(); ++start) {
-      order.emplace_back(starts[start].cost(), start);
+      order.emplace_back(starts[start].verdict(), start);
     }
     std::ranges::sort(order);
     // There are more than usual where one expert takes most of the layer, and all are worth a try.
     const std::size_t extra = std::max(starts.size(), kUsualStarts) - kUsualStarts;
     order.resize(std::min(order.size(),
                           extra + static_cast<std::size_t>(std::max(options_.fresh_starts, 1))));
-    std::optional<std::size_t> winner;
-    double least = only_way ? 0 : best->cost();
-    for (const auto& [cost, start] : order) {
+    if (only_way) {
+      best = starts[order.front().second];
+    }
+    const double serving = best->verdict();
+    for (const auto& [verdict, start] : order) {
       LayerSearch& search = starts[start];
-      if (!only_way && cannot_pay(*best, task, search.moved_rows())) {
+      if (!only_way && cannot_pay(serving, task, search.moved_rows())) {
         continue;
+      }
+      if (task.by_peak) {
+        take_if_better(LayerSearch(search), *best);
       }
       search.improve(kHotRanks);
       search.give_back();
       search.improve(kHotRanks);
-      if ((only_way && !winner.has_value()) || search.cost() < least) {
-        least = search.cost();
-        winner = start;
-      }
-    }
-    if (winner.has_value()) {
-      best = std::move(starts[*winner]);
+      take_if_better(std::move(search), *best);
     }
   }
 
