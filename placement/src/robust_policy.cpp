@@ -50,7 +50,18 @@ class Planner {
     visiting_ = foresight.visiting;
   }
 
-  [[nodiscard]] LayerPlan plan(LayerId layer) const {
+  /// All layers, with every row's price taken `price_factor` times.
+  [[nodiscard]] std::vector<LayerPlan> plan_all(double price_factor) const {
+    std::vector<LayerPlan> plans;
+    plans.reserve(static_cast<std::size_t>(problem_.shape.layer_count));
+    for (std::int32_t layer = 0; layer < problem_.shape.layer_count; ++layer) {
+      plans.push_back(plan(LayerId{layer}, price_factor));
+    }
+    return plans;
+  }
+
+ private:
+  [[nodiscard]] LayerPlan plan(LayerId layer, double price_factor) const {
     const LayerPlacement* current =
         problem_.current == nullptr ? nullptr : &problem_.current->layer(layer);
     if (load_.row(layer.value).maxCoeff() == 0) {
@@ -62,6 +73,7 @@ class Planner {
     }
     const std::optional<WorkScale> work = work_of(layer);
     LayerTask task = task_of(layer, current);
+    task.row_price *= price_factor;
     task.by_peak = one_takes_most(layer);
     task.work = work.has_value() ? &*work : nullptr;
     std::optional<LayerSearch> best;
@@ -82,7 +94,6 @@ class Planner {
     return plan;
   }
 
- private:
   /// Without load there is nothing to plan by.
   [[nodiscard]] LayerPlan unchanged(const LayerPlacement* current) const {
     const auto full = [](const LayerPlacement& layer) {
@@ -265,15 +276,12 @@ Result<Placement> RobustPolicy::place(const PolicyProblem& problem) const {
                 "objective=cost needs step_tokens and the costs of an expert layer");
   }
   const Planner planner(problem, options_);
-  std::vector<LayerPlan> plans;
-  plans.reserve(static_cast<std::size_t>(problem.shape.layer_count));
-  for (std::int32_t layer = 0; layer < problem.shape.layer_count; ++layer) {
-    plans.push_back(planner.plan(LayerId{layer}));
-  }
-  if (options_.max_moved_share < 1 && problem.current != nullptr &&
-      problem.current->shape() == problem.shape) {
-    keep_to_budget(plans, problem, options_.max_moved_share);
-  }
+  std::vector<LayerPlan> plans =
+      options_.max_moved_share < 1 && problem.current != nullptr &&
+              problem.current->shape() == problem.shape
+          ? plan_within_budget([&](double factor) { return planner.plan_all(factor); }, problem,
+                               options_.max_moved_share)
+          : planner.plan_all(1);
   std::vector<LayerPlacement> layers;
   layers.reserve(plans.size());
   for (LayerPlan& plan : plans) {

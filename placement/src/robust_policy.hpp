@@ -20,7 +20,7 @@ enum class Objective : std::uint8_t {
 /// moved row pays its part of both.
 struct RobustOptions {
   double price = 0;            ///< Of moving 1 % of a layer's slots.
-  double rank_price = 0.7e-3;  ///< Of moving as many rows as a rank has slots.
+  double rank_price = 0.9e-3;  ///< Of moving as many rows as a rank has slots.
   /// Share of the price that a second search from what serves is made at, which then gives back at
   /// the full price; 1 is none.
   double second_price_share = 1;
@@ -30,7 +30,7 @@ struct RobustOptions {
   /// Placements from scratch that are searched from, besides the one that serves; the most
   /// promising ones, at most kFreshStartsMax.
   std::int32_t fresh_starts = 3;
-  /// Share of all slots that one plan may move, spent on the layers where a row gains most.
+  /// Share of all slots that one plan may move, spent where a row gains most.
   double max_moved_share = 1;
 };
 

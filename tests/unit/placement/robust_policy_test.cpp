@@ -218,5 +218,19 @@ TEST_CASE("a budget of moved rows goes to the layer where a row gains most") {
   CHECK(placed("robust:max_moved=0") == current);
 }
 
+TEST_CASE("a budget of moved rows cuts a layer's moves to those that gain most") {
+  // Ranks of 12 and 6, of 10 and 8: two swaps make all four 9, the first one alone leaves 10.
+  const Shape shape{.layer_count = 1, .expert_count = 8, .rank_count = 4};
+  const Placement current = Placement::initial(shape);
+  const RealLoadMatrix load = load_of({{8, 4, 1, 5, 6, 4, 3, 5}});
+  CHECK(imbalance_of(placement_of(shape, planned("robust", current, load)), load) == 1);
+  const Placement within = placement_of(shape, planned("robust:max_moved=0.25", current, load));
+  CHECK(moved_expert_count(current, within) == 2);
+  CHECK(imbalance_of(within, load) == doctest::Approx(10.0 / 9));
+  // Without a price there is nothing to raise, and the layer stays.
+  CHECK(planned("robust:rank_price=0,max_moved=0.25", current, load) ==
+        numbers_of(current.layers()[0].occupants()));
+}
+
 }  // namespace
 }  // namespace eplb::test
