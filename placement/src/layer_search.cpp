@@ -93,11 +93,26 @@ double LayerSearch::load_cost() const {
       norm = std::sqrt(norm);
     }
   }
-  return product(norms) * whole_power(1 + task_->leaving_price * leaving_, kScenarioCount);
+  return product(norms) * leaving_cost();
 }
 
-double LayerSearch::cost() const {
-  return load_cost() * whole_power(1 + row_price_, kScenarioCount * moved_rows());
+double LayerSearch::leaving_cost() const {
+  return whole_power(1 + task_->leaving_price * leaving_, kScenarioCount);
+}
+
+double LayerSearch::peak_cost() const {
+  Scenarios peaks{};
+  for (const Scenarios& rank : rank_load_) {
+    for (std::size_t scenario = 0; scenario < kScenarioCount; ++scenario) {
+      peaks[scenario] = std::max(peaks[scenario], rank[scenario]);
+    }
+  }
+  return product(peaks) * leaving_cost();
+}
+
+double LayerSearch::verdict() const {
+  return (task_->by_peak ? peak_cost() : load_cost()) *
+         whole_power(1 + row_price_, kScenarioCount * moved_rows());
 }
 
 int LayerSearch::rows_of_retarget(std::size_t rank, std::size_t leaving, std::size_t coming) const {

@@ -26,6 +26,9 @@ struct LayerTask {
   std::span<const double> domain_parts = {};
   double leaving_price = 0;  ///< Of all rows leaving theirs, as a share of the largest load.
   double leaving_min = 0;    ///< least_leaving_share, where leaving has a price.
+  /// Whether results of searches are compared by their hottest rank in place of the smooth maximum,
+  /// which prefers one rank a little hotter to many that are hot.
+  bool by_peak = false;
 
   [[nodiscard]] std::size_t slot_count() const { return rank_count * slots_per_rank; }
 
@@ -91,8 +94,9 @@ class LayerSearch {
   /// without any 1 is perfect.
   [[nodiscard]] double load_cost() const;
 
-  /// load_cost with the price of moved rows.
-  [[nodiscard]] double cost() const;
+  /// What results are compared by: load_cost, or the same of the maximum itself where the task asks
+  /// for it, with the price of moved rows.
+  [[nodiscard]] double verdict() const;
 
  private:
   static constexpr int kStepRowsMax = 2;
@@ -181,6 +185,9 @@ class LayerSearch {
   void try_swaps_into(std::size_t slot, std::size_t rank, Step& best) const;
   [[nodiscard]] std::vector<std::size_t> most_missed(std::size_t domain) const;
 
+  /// load_cost with the hottest rank's load in place of the smooth maximum.
+  [[nodiscard]] double peak_cost() const;
+  [[nodiscard]] double leaving_cost() const;
   void share_out(std::size_t expert);  ///< Load of each of an expert's copies.
   void sum_up(std::size_t rank);       ///< A rank's load and its power.
   void sum_up_powers();                ///< Over ranks.

@@ -45,9 +45,11 @@ class Planner {
       : problem_(problem),
         options_(options),
         expert_count_(static_cast<std::size_t>(problem.shape.expert_count)),
-        foreseen_(foresee(problem, options.scenarios)),
         load_(window_load(problem)),
         domain_parts_(static_cast<std::size_t>(problem.topology.domain_count()), 0.0) {
+    Foresight foresight = foresee(problem, options.scenarios);
+    foreseen_ = std::move(foresight.load);
+    visiting_ = foresight.visiting;
     const std::int32_t ranks = problem.shape.rank_count;
     for (std::int32_t rank = 0; rank < ranks; ++rank) {
       domain_of_rank_.push_back(problem.topology.domain_of(RankId{rank}).index());
@@ -55,7 +57,18 @@ class Planner {
     }
   }
 
-  [[nodiscard]] LayerPlan plan(LayerId layer) const {
+  /// All layers, with every row's price taken `price_factor` times.
+  [[nodiscard]] std::vector<LayerPlan> plan_all(double price_factor) const {
+    std::vector<LayerPlan> plans;
+    plans.reserve(static_cast<std::size_t>(problem_.shape.layer_count));
+    for (std::int32_t layer = 0; layer < problem_.shape.layer_count; ++layer) {
+      plans.push_back(plan(LayerId{layer}, price_factor));
+    }
+    return plans;
+  }
+
+ private:
+  [[nodiscard]] LayerPlan plan(LayerId layer, double price_factor) const {
     const LayerPlacement* current =
         problem_.current == nullptr ? nullptr : &problem_.current->layer(layer);
     if (load_.row(layer.value).maxCoeff() == 0) {
@@ -67,6 +80,8 @@ class Planner {
     }
     const std::optional<WorkScale> work = work_of(layer);
     LayerTask task = task_of(layer, current);
+    task.row_price *= price_factor;
+    task.by_peak = one_takes_most(layer);
     task.work = work.has_value() ? &*work : nullptr;
     std::optional<LayerSearch> best;
     double cost_now = 0;
@@ -86,7 +101,6 @@ class Planner {
     return plan;
   }
 
- private:
   /// Without load there is nothing to plan by.
   [[nodiscard]] LayerPlan unchanged(const LayerPlacement* current) const {
     const auto full = [](const LayerPlacement& layer) {
@@ -112,15 +126,23 @@ class Planner {
     return plan;
   }
 
-  /// Where one expert takes more than half of a layer, balance is worth more than a few rows: those
-  /// that steps must move together on the way from one number of its copies to another.
-  [[nodiscard]] double row_price(LayerId layer) const {
+  [[nodiscard]] bool one_takes_most(LayerId layer) const {
+    const auto load = load_.row(layer.value);
+    return load.maxCoeff() > load.sum() / 2;
+  }
+
+  /// A row's price, by how long what it gains is likely to last. What is wrong with the placement
+  /// that a loader fills, before any load is known, lasts the longest. A gain from load that only
+  /// visits goes with it, and rows cost up to twice as much. Where one expert takes more than half
+  /// of a layer, balance is worth more than a few rows: those that steps must move together on the
+  /// way from one number of its copies to another.
+  [[nodiscard]] double row_price(LayerId layer, const LayerPlacement& current) const {
     constexpr double kPercent = 100;
     constexpr double kDiscount = 0.1;
-    const auto load = load_.row(layer.value);
-    const double discount = load.maxCoeff() > load.sum() / 2 ? kDiscount : 1;
-    return discount * (options_.price * kPercent / problem_.shape.slot_count() +
-                       options_.rank_price / problem_.shape.slots_per_rank());
+    const bool unplanned = current == LayerPlacement::initial(problem_.shape);
+    return (unplanned ? kDiscount : 1 + visiting_) * (one_takes_most(layer) ? kDiscount : 1) *
+           (options_.price * kPercent / problem_.shape.slot_count() +
+            options_.rank_price / problem_.shape.slots_per_rank());
   }
 
   [[nodiscard]] LayerTask task_of(LayerId layer, const LayerPlacement* current) const {
@@ -131,7 +153,7 @@ class Planner {
         .slots_per_rank = static_cast<std::size_t>(shape.slots_per_rank()),
         .load = std::span(foreseen_).subspan(layer.index() * expert_count_, expert_count_),
         .held_now = {},
-        .row_price = current == nullptr ? 0 : row_price(layer),
+        .row_price = current == nullptr ? 0 : row_price(layer, *current),
         .domain_of_rank = domain_of_rank_,
         .domain_parts = domain_parts_,
         .leaving_price = domain_parts_.size() > 1 ? options_.topology_price : 0};
@@ -183,13 +205,12 @@ class Planner {
     return numbers;
   }
 
-  /// Whether even a perfect placement, level and with as few rows that leave as there can be, would
-  /// not be worth `rows` moved rows.
-  [[nodiscard]] static bool cannot_pay(const LayerSearch& best, const LayerTask& task,
-                                       std::size_t rows) {
+  /// Whether against a placement of this verdict not even a perfect one, level and with as few rows
+  /// that leave as there can be, would be worth `rows` moved rows.
+  [[nodiscard]] static bool cannot_pay(double verdict, const LayerTask& task, std::size_t rows) {
     constexpr auto kScenarios = static_cast<double>(kScenarioCount);
     const double perfect = whole_power(1 + task.leaving_price * task.leaving_min, kScenarioCount);
-    return best.cost() <= perfect * (1 + kScenarios * task.row_price * static_cast<double>(rows));
+    return verdict <= perfect * (1 + kScenarios * task.row_price * static_cast<double>(rows));
   }
 
   /// Where several ranks are about equally hot no single step gains its price, though all together
@@ -197,25 +218,32 @@ class Planner {
   /// worth.
   void search_from_serving(const LayerTask& task, LayerSearch& search) const {
     search.bring_near();
-    LayerSearch second = search;
-    search.improve(kHotRanks);
-    if (options_.second_price_share == 1) {
+    if (options_.second_price_share == 1 && !task.by_peak) {
+      search.improve(kHotRanks);
       return;
     }
+    LayerSearch second = search;
+    LayerSearch first = search;
+    first.improve(kHotRanks);
+    take_if_better(std::move(first), search);
     second.reprice(options_.second_price_share * task.row_price);
     second.improve(kHotRanks);
     second.reprice(task.row_price);
     second.give_back();
     second.improve(kHotRanks);
-    if (second.cost() < search.cost()) {
-      search = std::move(second);
+    take_if_better(std::move(second), search);
+  }
+
+  static void take_if_better(LayerSearch&& search, LayerSearch& best) {
+    if (search.verdict() < best.verdict()) {
+      best = std::move(search);
     }
   }
 
   /// Exchanges `best` for what is found from scratch, if that is better after its price.
   void search_afresh(const LayerTask& task, std::optional<LayerSearch>& best) const {
     const bool only_way = !best.has_value();
-    if (!only_way && (options_.fresh_starts == 0 || cannot_pay(*best, task, 1))) {
+    if (!only_way && (options_.fresh_starts == 0 || cannot_pay(best->verdict(), task, 1))) {
       return;
     }
     std::vector<LayerSearch> starts;
@@ -225,31 +253,30 @@ class Planner {
     std::vector<std::pair<double, std::size_t>> order;
     order.reserve(starts.size());
     for (std::size_t start = 0; start < starts.size(); ++start) {
-      order.emplace_back(starts[start].cost(), start);
+      order.emplace_back(starts[start].verdict(), start);
     }
     std::ranges::sort(order);
     // There are more than usual where one expert takes most of the layer, and all are worth a try.
     const std::size_t extra = std::max(starts.size(), kUsualStarts) - kUsualStarts;
     order.resize(std::min(order.size(),
                           extra + static_cast<std::size_t>(std::max(options_.fresh_starts, 1))));
-    std::optional<std::size_t> winner;
-    double least = only_way ? 0 : best->cost();
-    for (const auto& [cost, start] : order) {
+    if (only_way) {
+      best = starts[order.front().second];
+    }
+    const double serving = best->verdict();
+    for (const auto& [verdict, start] : order) {
       LayerSearch& search = starts[start];
-      if (!only_way && cannot_pay(*best, task, search.moved_rows())) {
+      if (!only_way && cannot_pay(serving, task, search.moved_rows())) {
         continue;
       }
       search.bring_near();
+      if (task.by_peak) {
+        take_if_better(LayerSearch(search), *best);
+      }
       search.improve(kHotRanks);
       search.give_back();
       search.improve(kHotRanks);
-      if ((only_way && !winner.has_value()) || search.cost() < least) {
-        least = search.cost();
-        winner = start;
-      }
-    }
-    if (winner.has_value()) {
-      best = std::move(starts[*winner]);
+      take_if_better(std::move(search), *best);
     }
   }
 
@@ -257,6 +284,7 @@ class Planner {
   const RobustOptions& options_;
   std::size_t expert_count_;
   std::vector<Scenarios> foreseen_;
+  double visiting_ = 0;
   RealLoadMatrix load_;
   std::vector<std::size_t> domain_of_rank_;  ///< [ranks]
   std::vector<double> domain_parts_;         ///< [domains]: part of the ranks that each has.
@@ -274,15 +302,12 @@ Result<Placement> RobustPolicy::place(const PolicyProblem& problem) const {
                 "expert layer");
   }
   const Planner planner(problem, options_);
-  std::vector<LayerPlan> plans;
-  plans.reserve(static_cast<std::size_t>(problem.shape.layer_count));
-  for (std::int32_t layer = 0; layer < problem.shape.layer_count; ++layer) {
-    plans.push_back(planner.plan(LayerId{layer}));
-  }
-  if (options_.max_moved_share < 1 && problem.current != nullptr &&
-      problem.current->shape() == problem.shape) {
-    keep_to_budget(plans, problem, options_.max_moved_share);
-  }
+  std::vector<LayerPlan> plans =
+      options_.max_moved_share < 1 && problem.current != nullptr &&
+              problem.current->shape() == problem.shape
+          ? plan_within_budget([&](double factor) { return planner.plan_all(factor); }, problem,
+                               options_.max_moved_share)
+          : planner.plan_all(1);
   std::vector<LayerPlacement> layers;
   layers.reserve(plans.size());
   for (LayerPlan& plan : plans) {

@@ -19,8 +19,8 @@ enum class Objective : std::uint8_t {
 /// Prices are shares of the busiest rank's load: by how much it must fall for a move to pay. A
 /// moved row pays its part of both.
 struct RobustOptions {
-  double price = 0;          ///< Of moving 1 % of a layer's slots.
-  double rank_price = 1e-3;  ///< Of moving as many rows as a rank has slots.
+  double price = 0;            ///< Of moving 1 % of a layer's slots.
+  double rank_price = 0.9e-3;  ///< Of moving as many rows as a rank has slots.
   /// Share of the price that a second search from what serves is made at, which then gives back at
   /// the full price; 1 is none.
   double second_price_share = 1;
@@ -33,15 +33,15 @@ struct RobustOptions {
   /// What it costs if all rows leave their NVLink domain, as a share of the busiest rank's load;
   /// with it copies of hot experts spread over domains. Of use where ranks take near replicas.
   double topology_price = 0;
-  /// Share of all slots that one plan may move, spent on the layers where a row gains most.
+  /// Share of all slots that one plan may move, spent where a row gains most.
   double max_moved_share = 1;
 };
 
 /// Its rows are dear, so that a plan stays for long and more change comes before the next one.
 [[nodiscard]] constexpr RobustOptions frugal_options() {
   RobustOptions options;
-  options.price = 0.8e-3;
-  options.rank_price = 4e-3;
+  options.price = 0.3e-3;
+  options.rank_price = 3.6e-3;
   options.second_price_share = 0.3;
   options.scenarios.reach = 4;
   return options;

@@ -14,9 +14,11 @@ using PartWeights = Eigen::VectorXd;  ///< A weighted sum of parts, [parts], old
 
 constexpr Eigen::Index kLeadingMax = kDirectionsMax;
 
-/// Share of what the leading components leave out that is taken from the newest part; the rest is
-/// averaged over the history. Between none, right for noise, and all, right for free drift.
-constexpr double kNewestRest = 0.3;
+/// Leading components that a smoothed forecast keeps, at least; at most kLeadingMax.
+constexpr Eigen::Index kLeadingMin = 3;
+
+/// Steps of the history that a reversion must be seen in to be believed by half.
+constexpr double kDoubtedSteps = 4;
 
 /// Parts that a subspace of four components is fitted to before its forecasts are compared.
 constexpr Eigen::Index kFittedPartsMin = 4;
@@ -104,16 +106,22 @@ PartWeights newest_part(Eigen::Index count) {
   return PartWeights::Unit(count, count - 1);
 }
 
-/// The newest part's place along the leading components of the first `count` parts.
-PartWeights smoothed_part(const Products& products, Eigen::Index count) {
-  const PartWeights mean = PartWeights::Constant(count, 1.0 / static_cast<double>(count));
-  PartWeights along = PartWeights::Zero(count);
+/// Forecasts of the part after the first `count` ones, to be compared: the newest part, and its
+/// place along some of the leading components with the rest averaged away. As many for any count.
+std::vector<PartWeights> forecasts(const Products& products, Eigen::Index count) {
+  std::vector<PartWeights> all{newest_part(count)};
   const Components components = leading_components(products, count);
-  for (Eigen::Index index = 0; index < components.vectors.cols(); ++index) {
-    const auto vector = components.vectors.col(index);
-    along += vector(count - 1) * (vector - PartWeights::Constant(count, vector.mean()));
+  PartWeights place = PartWeights::Constant(count, 1.0 / static_cast<double>(count));
+  for (Eigen::Index index = 0; index < kLeadingMax; ++index) {
+    if (index < components.vectors.cols()) {
+      const auto vector = components.vectors.col(index);
+      place += vector(count - 1) * (vector - PartWeights::Constant(count, vector.mean()));
+    }
+    if (index + 1 >= kLeadingMin) {
+      all.push_back(place);
+    }
   }
-  return mean + along + kNewestRest * (newest_part(count) - mean - along);
+  return all;
 }
 
 /// Distance of a forecast, made from the parts before `next`, from that part.
@@ -125,21 +133,25 @@ double distance(const Products& products, const PartWeights& forecast, Eigen::In
   return std::sqrt(std::max(0.0, error.dot(image)));
 }
 
-/// Distances, not their squares, are summed: one abrupt change, which nothing foretells, must not
-/// outweigh all the rest.
+/// The kind of forecast that has erred least. Distances, not their squares, are summed: one abrupt
+/// change, which nothing foretells, must not outweigh all the rest. Of equals the first one.
 PartWeights best_forecast(const Products& products) {
   const Eigen::Index count = products.rows();
-  double newest_error = 0;
-  double smoothed_error = 0;
-  for (Eigen::Index next = kFittedPartsMin - 1; next < count; ++next) {
-    newest_error += distance(products, newest_part(next), next);
-    smoothed_error += distance(products, smoothed_part(products, next), next);
+  std::vector<PartWeights> last = forecasts(products, count);
+  std::vector<double> errors(last.size(), 0);
+  for (Eigen::Index next = kFittedPartsMin; next < count; ++next) {
+    const std::vector<PartWeights> told = forecasts(products, next);
+    for (std::size_t kind = 0; kind < told.size(); ++kind) {
+      errors[kind] += distance(products, told[kind], next);
+    }
   }
-  return smoothed_error < newest_error ? smoothed_part(products, count) : newest_part(count);
+  return std::move(
+      last[static_cast<std::size_t>(std::ranges::min_element(errors) - errors.begin())]);
 }
 
 /// Share of the way back to the mean of what was before that the load goes from one part to the
-/// next, by least squares: near 0 where it stays where it has gone, near 1 where it only visits.
+/// next, by least squares: near 0 where it stays where it has gone, near 1 where it only visits. A
+/// few steps tell little, so that it is doubted while there are few.
 double reversion(const Products& products) {
   double along = 0;
   double whole = 0;
@@ -154,7 +166,15 @@ double reversion(const Products& products) {
     along += gone.dot(image);
     whole += back.dot(image);
   }
-  return whole > 0 ? std::clamp(along / whole, 0.0, 1.0) : 0;
+  const auto steps = static_cast<double>(std::max<Eigen::Index>(0, products.rows() - 2));
+  return whole > 0 ? std::clamp(along / whole, 0.0, 1.0) * steps / (steps + kDoubtedSteps) : 0;
+}
+
+/// From 0, the load stays where it has gone, to 1, it only visits.
+double visiting(const Products& products) {
+  // A third of the way back in one part is a visit for sure.
+  const double share = std::min(1.0, 3 * reversion(products));
+  return share * share;
 }
 
 /// The usual step along a component from one part to the next: root mean square where the load
@@ -175,16 +195,14 @@ double usual_step(const Eigen::Ref<const Eigen::VectorXd>& component, double rev
 }
 
 /// How far each scenario goes from the forecast, as weighted sums of parts.
-std::vector<PartWeights> displacements(const Products& products, const ScenarioOptions& options) {
+std::vector<PartWeights> displacements(const Products& products, double reverting,
+                                       const ScenarioOptions& options) {
   const Eigen::Index count = products.rows();
   std::vector<PartWeights> steps;
   if (count < 2) {
     return steps;
   }
   const Components components = leading_components(products, count);
-  // Half of the way back in one part is a visit for sure.
-  const double visiting = std::min(1.0, 3 * reversion(products));
-  const double reverting = visiting * visiting;
   const Eigen::Index wanted =
       std::min<Eigen::Index>(options.direction_count, components.vectors.cols());
   for (Eigen::Index index = 0; index < wanted; ++index) {
@@ -208,18 +226,20 @@ RealLoadMatrix weighted_sum(const std::vector<RealLoadMatrix>& parts, const Part
 
 }  // namespace
 
-std::vector<Scenarios> foresee(const PolicyProblem& problem, const ScenarioOptions& options) {
+Foresight foresee(const PolicyProblem& problem, const ScenarioOptions& options) {
   const std::vector<RealLoadMatrix> parts = usable_history(problem, options.history_parts);
   const Products products = products_of(parts);
   const RealLoadMatrix forecast = weighted_sum(parts, best_forecast(products));
   const double unit = static_cast<double>(problem.shape.rank_count) /
                       static_cast<double>(problem.shape.expert_count);
-  std::vector<Scenarios> foreseen(static_cast<std::size_t>(forecast.size()));
+  Foresight foresight{.load = std::vector<Scenarios>(static_cast<std::size_t>(forecast.size())),
+                      .visiting = visiting(products)};
+  std::vector<Scenarios>& foreseen = foresight.load;
   for (std::size_t cell = 0; cell < foreseen.size(); ++cell) {
     foreseen[cell].fill(std::max(0.0, forecast.data()[cell]) * unit);
   }
   std::size_t scenario = kScenarioCount;
-  for (const PartWeights& weights : displacements(products, options)) {
+  for (const PartWeights& weights : displacements(products, foresight.visiting, options)) {
     const RealLoadMatrix step = weighted_sum(parts, weights);
     scenario -= 2;
     for (std::size_t cell = 0; cell < foreseen.size(); ++cell) {
@@ -228,7 +248,7 @@ std::vector<Scenarios> foresee(const PolicyProblem& problem, const ScenarioOptio
       foreseen[cell][scenario + 1] = std::max(0.0, foreseen[cell][scenario + 1]);
     }
   }
-  return foreseen;
+  return foresight;
 }
 
 }  // namespace eplb::placement

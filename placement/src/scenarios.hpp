@@ -52,16 +52,21 @@ struct ScenarioOptions {
   std::int32_t history_parts = 16;  ///< Newest parts that are looked at, at least 1.
 };
 
-/// What each expert may get next, [layers * experts], layer-major, in units of a mean rank's load
-/// (the forecast sums to the number of ranks).
-///
+/// What may come next.
+struct Foresight {
+  /// Of each expert, [layers * experts], layer-major, in units of a mean rank's load (the forecast
+  /// sums to the number of ranks).
+  std::vector<Scenarios> load;
+  /// From 0, the load stays where it has gone, to 1, it only visits, and gains go with it.
+  double visiting = 0;
+};
+
 /// Directions are the leading principal components of the history over all layers and experts: the
 /// same text makes all layers change together, so what moves many layers stands out of the noise of
-/// a single one. The forecast is the newest part, or the newest part's place along the leading
-/// components with most of the rest averaged away; whichever would have foretold the history
-/// better. Both are weighted sums of parts, so that all of this is done on the small matrix of
+/// a single one. The forecast is the newest part, or the newest part's place along three or four of
+/// the leading components with the rest averaged away; whichever would have foretold the history
+/// best. All are weighted sums of parts, so that all of this is done on the small matrix of
 /// products between parts. The problem must have been checked.
-[[nodiscard]] std::vector<Scenarios> foresee(const PolicyProblem& problem,
-                                             const ScenarioOptions& options);
+[[nodiscard]] Foresight foresee(const PolicyProblem& problem, const ScenarioOptions& options);
 
 }  // namespace eplb::placement

@@ -75,8 +75,7 @@ double best_peer(const Shape& shape, const RealLoadMatrix& load) {
 }
 
 TEST_CASE("where one expert takes 64 to 100 % of a layer ours are as good as the best peer") {
-  // In the mean. In a single case 2 % are allowed: the smooth maximum prefers one rank a little
-  // hotter to many that are hot.
+  // In each case; to frugal a few rows are worth half a thousandth.
   constexpr std::array<std::int32_t, 3> kRankCounts{8, 16, 32};
   constexpr std::array<double, 5> kShares{0.64, 0.75, 0.9, 0.99, 1.0};
   double robust_sum = 0;
@@ -96,8 +95,8 @@ TEST_CASE("where one expert takes 64 to 100 % of a layer ours are as good as the
         const double best = best_peer(shape, load);
         const double robust = largest("robust", shape, load) / best;
         const double frugal = largest("frugal", shape, load) / best;
-        CHECK(robust <= 1.02);
-        CHECK(frugal <= 1.02);
+        CHECK(robust <= 1 + 1e-6);
+        CHECK(frugal <= 1 + 5e-4);
         robust_sum += robust;
         frugal_sum += frugal;
         cases += 1;
