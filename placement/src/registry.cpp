@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -26,9 +27,12 @@ using PolicyPointer = std::unique_ptr<PlacementPolicy>;
 /// Far more than any window has.
 constexpr std::int32_t kPartsMax = 1024;
 
+enum class Purpose : std::uint8_t { kServing, kResearch };
+
 struct Entry {
   std::string_view name;
   PolicyPointer (*make)(PolicyOptions& options);  ///< Reads the options that the policy has.
+  Purpose purpose = Purpose::kServing;
 };
 
 template <typename Policy>
@@ -90,17 +94,18 @@ PolicyPointer make_robust(PolicyOptions& options) {
   return make_robust_with(kRobust, {}, options);
 }
 
-constexpr std::array kEntries{Entry{DeepseekPolicy::kName, &make_windowed<DeepseekPolicy>},
-                              Entry{DefaultPolicy::kName, &make_windowed<DefaultPolicy>},
-                              Entry{FlashPolicy::kName, &make_flash},
-                              Entry{kFrugal, &make_frugal},
-                              Entry{LinearPolicy::kName, &make_plain<LinearPolicy>},
-                              Entry{LocalFirstPolicy::kName, &make_windowed<LocalFirstPolicy>},
-                              Entry{kRobust, &make_robust},
-                              Entry{SnakePolicy::kName, &make_windowed<SnakePolicy>},
-                              Entry{StaticPolicy::kName, &make_windowed<StaticPolicy>},
-                              Entry{SwiftPolicy::kName, &make_swift},
-                              Entry{TrtllmPolicy::kName, &make_windowed<TrtllmPolicy>}};
+constexpr std::array kEntries{
+    Entry{DeepseekPolicy::kName, &make_windowed<DeepseekPolicy>},
+    Entry{DefaultPolicy::kName, &make_windowed<DefaultPolicy>},
+    Entry{FlashPolicy::kName, &make_flash, Purpose::kResearch},
+    Entry{kFrugal, &make_frugal},
+    Entry{LinearPolicy::kName, &make_plain<LinearPolicy>},
+    Entry{LocalFirstPolicy::kName, &make_windowed<LocalFirstPolicy>, Purpose::kResearch},
+    Entry{kRobust, &make_robust},
+    Entry{SnakePolicy::kName, &make_windowed<SnakePolicy>, Purpose::kResearch},
+    Entry{StaticPolicy::kName, &make_windowed<StaticPolicy>, Purpose::kResearch},
+    Entry{SwiftPolicy::kName, &make_swift, Purpose::kResearch},
+    Entry{TrtllmPolicy::kName, &make_windowed<TrtllmPolicy>}};
 
 constexpr auto kNames = [] {
   std::array<std::string_view, kEntries.size()> names;
@@ -112,6 +117,11 @@ constexpr auto kNames = [] {
 
 std::span<const std::string_view> policy_names() {
   return kNames;
+}
+
+bool is_for_research(std::string_view name) {
+  const auto found = std::ranges::find(kEntries, name, &Entry::name);
+  return found != kEntries.end() && found->purpose == Purpose::kResearch;
 }
 
 Result<std::unique_ptr<PlacementPolicy>> make_policy(std::string_view spec) {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "durations.hpp"
+#include "eplb/sim/durations.hpp"
 #include "eplb/sim/options.hpp"
 
 namespace eplb::sim {

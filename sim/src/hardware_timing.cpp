@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "durations.hpp"
+#include "eplb/sim/durations.hpp"
 #include "eplb/sim/cluster/host_collectives.hpp"
 #include "fault_times.hpp"
 

@@ -1,18 +1,11 @@
 #include "eplb/sim/cluster/cluster_carrier.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "eplb/core/communicator.hpp"
+#include "eplb/sim/durations.hpp"
 
 namespace eplb::sim {
-namespace {
-
-std::int64_t ns_of_us(double us) {
-  return std::llround(us * 1e3);
-}
-
-}  // namespace
 
 ClusterCarrier::Machine::Machine(EventEngine& engine, const Options& options,
                                  const Topology& of_topology)

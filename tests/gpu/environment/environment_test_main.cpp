@@ -4,7 +4,6 @@
 // eplb_gpu_environment_test [--group NAME] [--host-only]
 // Ends with 0 (all right), 1 (a difference, a fault, or out of time), 2 (usage) or 77 (the groups
 // of the host passed, and there is no device for the others).
-#include <cuda_runtime_api.h>
 #include <unistd.h>
 
 #include <array>
@@ -16,6 +15,7 @@
 #include <string_view>
 
 #include "environment_cases.hpp"
+#include "peer/device_count.hpp"
 #include "served_rank.hpp"
 
 namespace eplb::gpu::test {
@@ -66,18 +66,6 @@ Options parse(std::span<char*> arguments) {
   return options;
 }
 
-/// Asked in a process of its own: whoever has touched CUDA cannot fork ranks any more.
-bool has_device() {
-  const WorldOutcome outcome = run_as_threads(
-      {.rank_count = 1, .limit_s = 60}, [](Checks& checks, const RankSetting& /*setting*/) {
-        int device_count = 0;
-        if (cudaGetDeviceCount(&device_count) == cudaSuccess && device_count > 0) {
-          checks.expect(true, "a device");
-        }
-      });
-  return outcome.check_count > 0;
-}
-
 bool run(const Group& group) {
   const WorldOutcome outcome = run_as_threads(
       {.rank_count = group.rank_count, .shared_bytes = staging_bytes(), .limit_s = group.limit_s},
@@ -92,7 +80,7 @@ bool run(const Group& group) {
 
 int run_all(const Options& options) {
   alarm(kProgramLimitS);
-  const bool on_device = !options.host_only && has_device();
+  const bool on_device = !options.host_only && count_devices() > 0;
   bool passed = true;
   int run_count = 0;
   int skipped_count = 0;

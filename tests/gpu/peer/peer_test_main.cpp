@@ -5,7 +5,6 @@
 // eplb_gpu_peer_test [--group NAME] [--host-only] [--bench] [--json FILE] [--samples N]
 // Ends with 0 (all right), 1 (a difference, a fault, or out of time), 2 (usage) or 77 (the groups
 // of the host passed, and there is no device for the others).
-#include <cuda_runtime_api.h>
 #include <unistd.h>
 
 #include <array>
@@ -17,6 +16,7 @@
 #include <string>
 #include <string_view>
 
+#include "device_count.hpp"
 #include "peer_cases.hpp"
 
 namespace eplb::gpu::test {
@@ -94,23 +94,6 @@ Options parse(std::span<char*> arguments) {
     options.is_valid &= !value.empty();
   }
   return options;
-}
-
-/// Asked in a process of its own: whoever has touched CUDA cannot fork ranks any more.
-int count_devices() {
-  int found = 0;
-  const WorldOutcome outcome = run_as_threads(
-      {.rank_count = 1, .shared_bytes = 0, .limit_s = 60}, [](Checks& checks, const RankSetting&) {
-        int device_count = 0;
-        if (cudaGetDeviceCount(&device_count) != cudaSuccess) {
-          device_count = 0;
-        }
-        for (int device = 0; device < device_count; ++device) {
-          checks.expect(true, "a device");
-        }
-      });
-  found = static_cast<int>(outcome.check_count);
-  return found;
 }
 
 bool run(const Group& group) {

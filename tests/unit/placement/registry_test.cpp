@@ -20,6 +20,18 @@ TEST_CASE("the policies are listed by name, ascending") {
                                       "trtllm"});
 }
 
+TEST_CASE("peers' ideas are for research, and what a deployment may serve with is not") {
+  std::vector<std::string_view> research;
+  for (const std::string_view name : policy_names()) {
+    if (is_for_research(name)) {
+      research.push_back(name);
+    }
+  }
+  CHECK(research ==
+        std::vector<std::string_view>{"flash", "local_first", "snake", "static", "swift"});
+  CHECK(!is_for_research("no such policy"));
+}
+
 TEST_CASE("a policy made by name bears that name") {
   for (const std::string_view name : policy_names()) {
     const auto policy = make_policy(name);

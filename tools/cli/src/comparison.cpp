@@ -16,11 +16,6 @@
 namespace eplb::cli {
 namespace {
 
-/// Peers' ideas that are there to be scored (docs/policies.md); nobody is advised to serve with
-/// them.
-constexpr std::array<std::string_view, 5> kResearchPolicies{"flash", "local_first", "snake",
-                                                            "static", "swift"};
-
 /// What a configuration allows.
 constexpr std::int64_t kStepIntervalMax = 10'000'000;
 
@@ -77,7 +72,7 @@ std::vector<Arm> arms_of(const EplbOptions& options) {
   const std::vector<std::int32_t> intervals = step_intervals(options.step_interval);
   std::vector<Arm> arms;
   for (const std::string_view policy : placement::policy_names()) {
-    if (std::ranges::find(kResearchPolicies, policy) != kResearchPolicies.end()) {
+    if (placement::is_for_research(policy)) {
       continue;
     }
     for (const std::int32_t interval : intervals) {

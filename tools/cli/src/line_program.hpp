@@ -6,8 +6,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "child_process.hpp"
 #include "eplb/core/result.hpp"
 #include "eplb/group/descriptor.hpp"
 
@@ -39,7 +41,12 @@ class LineProgram {
  private:
   using Clock = std::chrono::steady_clock;
 
-  explicit LineProgram(std::string name) : name_(std::move(name)) {}
+  LineProgram(std::string name, ChildProcess child)
+      : name_(std::move(name)),
+        process_(child.process),
+        input_(std::move(child.input)),
+        output_(std::move(child.output)),
+        error_(std::move(child.error)) {}
 
   /// Waits until something can be read or written; false at the deadline.
   [[nodiscard]] bool wait(bool writing, Clock::time_point deadline);
@@ -51,7 +58,7 @@ class LineProgram {
   [[nodiscard]] std::string end_in_words();
 
   std::string name_;
-  pid_t process_ = -1;
+  pid_t process_;
   int status_ = 0;
   bool reaped_ = false;
   group::Descriptor input_;  ///< Its, and so on.

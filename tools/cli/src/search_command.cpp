@@ -2,11 +2,8 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -18,8 +15,8 @@
 #include "config_arguments.hpp"
 #include "eplb/cli/command_line.hpp"
 #include "eplb/cli/run.hpp"
-#include "run_batch.hpp"
 #include "run_progress.hpp"
+#include "search_arguments.hpp"
 #include "search_candidates.hpp"
 #include "search_dealer.hpp"
 #include "search_judge.hpp"
@@ -30,84 +27,6 @@ namespace eplb::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::string_view kName = "search";
-constexpr std::int32_t kThreadsMax = 1024;
-constexpr std::int32_t kShardsMax = 100'000;
-
-CommandSyntax syntax() {
-  std::vector<OptionSpec> options = config_options();
-  std::vector<OptionSpec> own{
-      {.name = "journal",
-       .value_name = "FILE",
-       .help =
-           "where each run is written down as it ends, so that a search that was killed goes on "
-           "from there"},
-      {.name = "merge",
-       .value_name = "FILE",
-       .help =
-           "another journal of the same search, as a shard has written it; what it knows is not "
-           "run again; may be given again",
-       .repeatable = true},
-      {.name = "shard",
-       .value_name = "I/N",
-       .help = "do part I of N, from 1, of the first round of runs that the journals do not have, "
-               "and end; needs --journal"},
-      {.name = "threads",
-       .value_name = "N",
-       .help = "threads of this process; as many as the machine runs at once, less what other "
-               "processes of the search have there"}};
-  std::ranges::move(own, std::back_inserter(options));
-  return {
-      .name = kName,
-      .usage = "CONFIG [options]",
-      .about =
-          "Searches the settings that the section `search` of the configuration spans, each "
-          "judged in the\nsimulator on several seeds, for those that nothing beats in all "
-          "objectives at once, and says how\nsurely they beat the configuration's own. The "
-          "result is the same from any number of threads,\nof processes (mpirun), of shards, "
-          "and after any interruption.",
-      .example =
-          "  eplb search configs/search-gb200-dep32.yaml --journal dep32.jsonl --json out.json\n"
-          "  mpirun -np 4 eplb search configs/search-gb200-dep32.yaml\n"
-          "  eplb search configs/search-gb200-dep32.yaml --shard 2/8 --journal 2.jsonl\n"
-          "  eplb search configs/search-gb200-dep32.yaml --merge 1.jsonl --merge 2.jsonl",
-      .positionals = {"CONFIG"},
-      .options = std::move(options)};
-}
-
-std::optional<std::int32_t> whole_number(std::string_view text) {
-  std::int32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc{} && end == text.data() + text.size();
-  return whole ? std::optional(value) : std::nullopt;
-}
-
-std::optional<Shard> read_shard(OptionValues& values) {
-  const std::optional<std::string> text = values.text("shard");
-  if (!text.has_value()) {
-    return std::nullopt;
-  }
-  const std::size_t slash = std::min(text->find('/'), text->size());
-  const auto index = whole_number(std::string_view(*text).substr(0, slash));
-  const auto count =
-      whole_number(std::string_view(*text).substr(std::min(slash + 1, text->size())));
-  if (!index || !count || *index < 1 || *count < *index || *count > kShardsMax) {
-    values.note_problem(fmt::format(
-        "--shard: must be I/N with I from 1 to N, N at most {}, got '{}'", kShardsMax, *text));
-    return Shard{};
-  }
-  if (!values.has("journal")) {
-    values.note_problem("--shard: needs --journal, which its part goes to");
-  }
-  return Shard{.index = *index, .count = *count};
-}
-
-std::int32_t read_threads(OptionValues& values, const SearchProcesses& processes) {
-  const std::int32_t own =
-      std::max(1, hardware_thread_count() / std::max(1, processes.local_process_count()));
-  return values.integer("threads", {.min = 1, .max = kThreadsMax, .fallback = own});
-}
 
 /// What a process tells process 0 when they have met: nothing if it cannot take part.
 std::string hello_text(std::uint64_t config_digest, std::int32_t threads) {
@@ -141,7 +60,7 @@ Result<std::vector<std::int32_t>> thread_counts_of(const std::vector<std::string
 ExitCode serve_search(std::span<const std::string> arguments, SearchProcesses& processes) {
   std::ostream nowhere(nullptr);
   const Streams silent{.out = nowhere, .err = nowhere};
-  auto values = parse_command_line(syntax(), arguments, silent);
+  auto values = parse_command_line(search_syntax(), arguments, silent);
   CandidateList candidates;
   std::optional<CandidateSource> source;
   std::string hello;
@@ -208,7 +127,7 @@ Result<std::optional<Journal>> open_journals(OptionValues& values, std::uint64_t
 
 tl::expected<Prepared, ExitCode> prepare(std::span<const std::string> arguments,
                                          const SearchProcesses& processes, const Streams& streams) {
-  auto run = begin_config_run(syntax(), arguments, streams);
+  auto run = begin_config_run(search_syntax(), arguments, streams);
   if (!run) {
     return tl::unexpected(run.error());
   }
@@ -316,7 +235,7 @@ ExitCode lead_search(std::span<const std::string> arguments, SearchProcesses& pr
     streams.out << done.error().message << '\n';
     return others.with(ExitCode::kDone);
   }
-  print_error(streams, kName, done.error().message);
+  print_error(streams, kSearchName, done.error().message);
   return others.with(ExitCode::kUsage);
 }
 
@@ -325,7 +244,7 @@ ExitCode lead_search(std::span<const std::string> arguments, SearchProcesses& pr
 ExitCode run_search(std::span<const std::string> arguments, const Streams& streams) {
   const auto processes = join_search_processes();
   if (!processes) {
-    print_error(streams, kName, processes.error().message);
+    print_error(streams, kSearchName, processes.error().message);
     return processes.error().code == ErrorCode::kUnsupported ? ExitCode::kNotPossibleHere
                                                              : ExitCode::kUsage;
   }

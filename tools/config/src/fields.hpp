@@ -1,14 +1,13 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <type_traits>
-#include <variant>
 #include <vector>
 
-#include "allowed.hpp"
+#include "place.hpp"
 #include "schema.hpp"
 #include "section.hpp"
 
@@ -18,90 +17,46 @@ namespace eplb::config {
 inline constexpr std::string_view kKindKey = "kind";
 
 /// Keys of a table, in its order.
-template <typename S>
-[[nodiscard]] std::vector<std::string_view> keys_of(Fields<S> fields) {
+template <typename Row>
+[[nodiscard]] std::vector<std::string_view> keys_of(std::span<const Row> rows) {
   std::vector<std::string_view> keys;
-  for (const Field<S>& field : fields) {
-    keys.push_back(field.key);
+  for (const Row& row : rows) {
+    keys.push_back(row.key);
   }
   return keys;
 }
 
-/// Checks a mapping from some of `figures` to text for people.
-void check_figure_sources(const Yaml& yaml, const std::string& key,
-                          std::span<const std::string_view> figures, Reading& reading);
+/// One key of a table, and where its value goes.
+struct Row {
+  std::string_view key;
+  Place place;
+  const Range& range;  ///< Of the table.
+  bool required = false;
+};
 
-/// Reads one key into its struct. `value` is null if it was not given.
-template <typename S>
-void read_field(const Section& section, Fields<S> fields, const Field<S>& field, const Yaml* value,
-                S& out, Reading& reading) {
-  const std::string key = section.key_of(field.key);
-  if (!reading.sound({key})) {
-    return;
-  }
-  if (value == nullptr) {
-    if (field.required) {
-      const bool given = section.yaml != nullptr;
-      reading.reject(given ? section.yaml->at : reading.position(key), key,
-                     "is missing, must be " + allowed(field));
-    }
-    return;
-  }
-  const auto read = [&](const auto& member) -> ScalarError {
-    using Kept = std::decay_t<decltype(member)>;
-    if constexpr (std::is_member_object_pointer_v<Kept>) {
-      return read_scalar(*value, field.range, out.*member);
-    } else if constexpr (std::is_same_v<Kept, Word<S>>) {
-      return read_word(*value, member.words, out.*member.text);
-    } else if constexpr (std::is_same_v<Kept, FreeText>) {
-      return check_free_text(*value);
-    } else if constexpr (std::is_same_v<Kept, FigureSources>) {
-      std::vector<std::string_view> figures = keys_of(fields);
-      std::erase(figures, field.key);
-      check_figure_sources(*value, key, figures, reading);
-    }
-    return std::nullopt;
-  };
-  if (ScalarError error = std::visit(read, field.member); error.has_value()) {
-    reading.reject(value->at, key, *error);
-  }
-}
+/// Reads a section by its table; what is not given, or is wrong, is left alone.
+void read_table(const Section& section, std::span<const Row> rows, Reading& reading);
 
-/// Reads a section by its table; keys that are not given, or are wrong, keep their initial values.
+/// The same to a struct, where such keys keep their initial values.
 template <typename S>
 [[nodiscard]] S read_fields(const Section& section, Fields<S> fields, Reading& reading) {
   S out;
-  std::vector<std::string_view> keys = keys_of(fields);
-  if (!section.kind.empty()) {
-    keys.push_back(kKindKey);
+  std::vector<Row> rows;
+  for (const Field<S>& field : fields) {
+    rows.push_back({.key = field.key,
+                    .place = place_of(out, field),
+                    .range = field.range,
+                    .required = field.required});
   }
-  const std::vector<const Yaml*> values = values_of(section, keys, reading);
-  for (std::size_t index = 0; index < fields.size(); ++index) {
-    read_field(section, fields, fields[index], values[index], out, reading);
-  }
+  read_table(section, rows, reading);
   return out;
-}
-
-/// A member as text. Not inlined, since GCC 12 would look through it at an S in its caller and warn
-/// of members of types that S does not have, which a visit names but never meets.
-template <typename S, typename M>
-[[gnu::noinline]] std::string member_text(const S& values, M S::*member) {
-  return value_text(values.*member);
 }
 
 /// The value of a key, as canonical YAML; none of a key that its struct does not keep.
 template <typename S>
 [[nodiscard]] std::optional<std::string> kept_text(const S& values, const Field<S>& field) {
-  const auto of_member = [&](const auto& member) -> std::optional<std::string> {
-    using Kept = std::decay_t<decltype(member)>;
-    if constexpr (std::is_member_object_pointer_v<Kept>) {
-      return member_text(values, member);
-    } else if constexpr (std::is_same_v<Kept, Word<S>>) {
-      return word_text(values.*member.text);
-    }
-    return std::nullopt;
-  };
-  return std::visit(of_member, field.member);
+  // A place could be written to, which nobody does here.
+  return text_at(place_of(const_cast<S&>(values), field));
 }
 
 /// The name that the section's key `kind` gives, one of `names`; none after a rejection.

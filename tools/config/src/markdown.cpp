@@ -1,7 +1,9 @@
+#include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <vector>
 
-#include "allowed.hpp"
 #include "eplb/config/config.hpp"
 #include "fields.hpp"
 
@@ -25,25 +27,46 @@ This page is generated from the tables that the program reads files by.
 
 /// What holds when the key is not given.
 template <typename S>
-std::string default_column(const Field<S>& field) {
+std::string default_column(const S& defaults, const Field<S>& field) {
   if (field.required) {
     return "required";
   }
   if (!field.default_help.empty()) {
     return std::string(field.default_help);
   }
-  return kept_text(S{}, field).value_or("");
+  return kept_text(defaults, field).value_or("");
+}
+
+/// One key as the table has it.
+struct Columns {
+  std::string_view key;
+  std::string allowed;
+  std::string default_value;
+  std::string_view unit;
+  std::string_view help;
+};
+
+std::string table_of(std::span<const Columns> rows) {
+  std::string text = "| key | allowed | default | unit | meaning |\n|---|---|---|---|---|\n";
+  for (const Columns& row : rows) {
+    text += "| `" + std::string(row.key) + "` | " + row.allowed + " | " + row.default_value +
+            " | " + std::string(row.unit) + " | " + std::string(row.help) + " |\n";
+  }
+  return text;
 }
 
 template <typename S>
 std::string table(Fields<S> fields) {
-  std::string text = "| key | allowed | default | unit | meaning |\n|---|---|---|---|---|\n";
+  S defaults{};
+  std::vector<Columns> rows;
   for (const Field<S>& field : fields) {
-    text += "| `" + std::string(field.key) + "` | " + allowed(field) + " | " +
-            default_column(field) + " | " + std::string(field.unit) + " | " +
-            std::string(field.help) + " |\n";
+    rows.push_back({.key = field.key,
+                    .allowed = allowed(place_of(defaults, field), field.range),
+                    .default_value = default_column(defaults, field),
+                    .unit = field.unit,
+                    .help = field.help});
   }
-  return text;
+  return table_of(rows);
 }
 
 template <typename S>

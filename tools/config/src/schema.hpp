@@ -35,17 +35,40 @@ struct Word {
   std::span<const std::string_view> words;
 };
 
+/// The same in one struct of values.
+struct WordPlace {
+  std::string* text;
+  std::span<const std::string_view> words;
+};
+
+/// Where a key's value is kept, whatever struct it is in.
+///
+/// NOTE [places] Some 45 structs have tables. What looks at values takes places, which know no
+/// struct, so that it is compiled once and not for each, which takes half a minute a source.
+using Place =
+    std::variant<bool*, std::int32_t*, std::int64_t*, std::uint64_t*, double*, std::string*,
+                 std::optional<std::int32_t>*, std::optional<std::int64_t>*, std::optional<double>*,
+                 std::vector<std::int32_t>*, sim::KernelKind*, WeightFormat*, ReplicaChoice*,
+                 Communicator*, Handshake*, OnFailure*, sim::Noise*, NixlPath*, HostCollectives*,
+                 LoadCounting*, ReplicaMapping*, sim::Port*, sim::LostWhile*,
+                 placement::SearchMethod*, WordPlace, FreeText, FigureSources, ReadByHand>;
+
+template <typename T, typename S>
+S struct_of(T S::*member);
+
+template <auto Pointer, typename S>
+Place place_at(S& values) {
+  return &(values.*Pointer);
+}
+
+/// As in `kPlace<&Options::steps>`: what finds the member in its struct, or in one that inherits
+/// it.
+template <auto Pointer, typename S = decltype(struct_of(Pointer))>
+inline constexpr auto kPlace = &place_at<Pointer, S>;
+
 /// Where a key's value is kept in its struct.
 template <typename S>
-using Member =
-    std::variant<bool S::*, std::int32_t S::*, std::int64_t S::*, std::uint64_t S::*, double S::*,
-                 std::string S::*, std::optional<std::int32_t> S::*,
-                 std::optional<std::int64_t> S::*, std::optional<double> S::*,
-                 std::vector<std::int32_t> S::*, sim::KernelKind S::*, WeightFormat S::*,
-                 ReplicaChoice S::*, Communicator S::*, Handshake S::*, OnFailure S::*,
-                 sim::Noise S::*, NixlPath S::*, HostCollectives S::*, LoadCounting S::*,
-                 ReplicaMapping S::*, sim::Port S::*, sim::LostWhile S::*,
-                 placement::SearchMethod S::*, Word<S>, FreeText, FigureSources, ReadByHand>;
+using Member = std::variant<Place (*)(S& values), Word<S>, FreeText, FigureSources, ReadByHand>;
 
 /// One key of a struct: all that parsing it, printing it and documenting it needs.
 template <typename S>

@@ -10,15 +10,18 @@ constexpr Range kRank = {.min = 0, .max = kMaxRanks - 1};
 /// Every fault is one rank's.
 template <typename Fault>
 constexpr Field<Fault> rank_field() {
-  return {
-      .key = "rank", .member = &Fault::rank, .range = kRank, .required = true, .help = "Whose."};
+  return {.key = "rank",
+          .member = kPlace<&Fault::rank, Fault>,
+          .range = kRank,
+          .required = true,
+          .help = "Whose."};
 }
 
 /// From when it is there.
 template <typename Fault>
 constexpr Field<Fault> at_field() {
   return {.key = "at_ms",
-          .member = &Fault::at_ms,
+          .member = kPlace<&Fault::at_ms, Fault>,
           .unit = "ms",
           .range = kMoment,
           .help = "From when on, in the run's own time."};
@@ -27,7 +30,7 @@ constexpr Field<Fault> at_field() {
 template <typename Fault>
 constexpr Field<Fault> until_field() {
   return {.key = "until_ms",
-          .member = &Fault::until_ms,
+          .member = kPlace<&Fault::until_ms, Fault>,
           .unit = "ms",
           .range = kMoment,
           .default_help = "the run's end",
@@ -60,7 +63,7 @@ constexpr std::array kFaultFields = std::to_array<Field<sim::FaultOptions>>({
 constexpr std::array kFailedLinksFields = std::to_array<Field<sim::FailedLinks>>({
     rank_field<sim::FailedLinks>(),
     {.key = "links",
-     .member = &sim::FailedLinks::links,
+     .member = kPlace<&sim::FailedLinks::links>,
      .range = {.min = 1, .max = 1 << 10},
      .help = "How many; below hardware.nvlink_links."},
     at_field<sim::FailedLinks>(),
@@ -70,10 +73,10 @@ constexpr std::array kFailedLinksFields = std::to_array<Field<sim::FailedLinks>>
 constexpr std::array kSlowPortFields = std::to_array<Field<sim::SlowPort>>({
     rank_field<sim::SlowPort>(),
     {.key = "port",
-     .member = &sim::SlowPort::port,
+     .member = kPlace<&sim::SlowPort::port>,
      .help = "The GPU's NVLink port, or its first network card."},
     {.key = "share",
-     .member = &sim::SlowPort::share,
+     .member = kPlace<&sim::SlowPort::share>,
      .range = {.min = 0, .max = 1, .above_min = true},
      .help = "What it keeps of its rate, both ways."},
     at_field<sim::SlowPort>(),
@@ -83,7 +86,7 @@ constexpr std::array kSlowPortFields = std::to_array<Field<sim::SlowPort>>({
 constexpr std::array kStragglerFields = std::to_array<Field<sim::Straggler>>({
     rank_field<sim::Straggler>(),
     {.key = "late_us",
-     .member = &sim::Straggler::late_us,
+     .member = kPlace<&sim::Straggler::late_us>,
      .unit = "us",
      .range = {.min = 0, .max = 1e9},
      .required = true,
@@ -96,7 +99,7 @@ constexpr std::array kHostStallFields = std::to_array<Field<sim::HostStall>>({
     rank_field<sim::HostStall>(),
     at_field<sim::HostStall>(),
     {.key = "duration_ms",
-     .member = &sim::HostStall::duration_ms,
+     .member = kPlace<&sim::HostStall::duration_ms>,
      .unit = "ms",
      .range = kMoment,
      .required = true,
@@ -107,7 +110,7 @@ constexpr std::array kLostRankFields = std::to_array<Field<sim::LostRank>>({
     rank_field<sim::LostRank>(),
     at_field<sim::LostRank>(),
     {.key = "while",
-     .member = &sim::LostRank::moment,
+     .member = kPlace<&sim::LostRank::moment>,
      .help = "Its migration's state when it is lost, the first time from `at_ms` on."},
 });
 

@@ -12,46 +12,46 @@ constexpr Range kTimes = {.min = 0, .max = 1e5};
 
 constexpr std::array kProgramFields = std::to_array<Field<Program>>({
     {.key = "ranks",
-     .member = &Program::ranks,
+     .member = kPlace<&Program::ranks>,
      .range = {.min = 1, .max = 64},
      .required = true,
      .help = "Ranks, one GPU each."},
     {.key = "max_connections",
-     .member = &Program::max_connections,
+     .member = kPlace<&Program::max_connections>,
      .range = {.min = 1, .max = 32},
      .help = "Hardware queues of a GPU (CUDA_DEVICE_MAX_CONNECTIONS); streams beyond share them in "
              "turn, and wait for each other."},
     {.key = "waiting_gang_blocks_later_kernels",
-     .member = &Program::waiting_gang_blocks_later_kernels,
+     .member = kPlace<&Program::waiting_gang_blocks_later_kernels>,
      .help =
          "Whether a gang that waits for room keeps later kernels from the SMs that become free; "
          "undocumented, so try both."},
     {.key = "host_operation_us",
-     .member = &Program::host_operation_us,
+     .member = kPlace<&Program::host_operation_us>,
      .unit = "us",
      .range = {.min = 0.5, .max = 1e6},
      .help = "What every operation costs its host thread."},
     {.key = "jitter_us",
-     .member = &Program::jitter_us,
+     .member = kPlace<&Program::jitter_us>,
      .unit = "us",
      .range = kMicroseconds,
      .help = "A random delay of up to this much before each operation."},
     {.key = "watchdog_ms",
-     .member = &Program::watchdog_ms,
+     .member = kPlace<&Program::watchdog_ms>,
      .unit = "ms",
      .range = kMilliseconds,
      .help = "What waits longer, while others go on, has stalled."},
     {.key = "run_ms",
-     .member = &Program::run_ms,
+     .member = kPlace<&Program::run_ms>,
      .unit = "ms",
      .range = kMilliseconds,
      .help = "A program that goes on for longer is left then."},
     {.key = "sweep_seeds",
-     .member = &Program::sweep_seeds,
+     .member = kPlace<&Program::sweep_seeds>,
      .range = {.min = 0, .max = 10000},
      .help = "Runs with jitter that `eplb sim` adds, to say how many of them hang."},
     {.key = "sweep_jitter_us",
-     .member = &Program::sweep_jitter_us,
+     .member = kPlace<&Program::sweep_jitter_us>,
      .unit = "us",
      .range = kMicroseconds,
      .help = "The jitter of these runs."},
@@ -63,11 +63,14 @@ constexpr std::array kProgramFields = std::to_array<Field<Program>>({
 
 constexpr std::array kHostThreadFields = std::to_array<Field<sim::HostThread>>({
     {.key = "rank",
-     .member = &sim::HostThread::rank,
+     .member = kPlace<&sim::HostThread::rank>,
      .range = kRank,
      .required = true,
      .help = "Whose process it belongs to; streams, events, mutexes and flags are the rank's."},
-    {.key = "name", .member = &sim::HostThread::name, .required = true, .help = "For reports."},
+    {.key = "name",
+     .member = kPlace<&sim::HostThread::name>,
+     .required = true,
+     .help = "For reports."},
     {.key = "do",
      .member = ReadByHand{"a list of operations"},
      .required = true,
@@ -76,125 +79,153 @@ constexpr std::array kHostThreadFields = std::to_array<Field<sim::HostThread>>({
 });
 
 constexpr Field<sim::RunOptions> kSeedField = {
-    .key = "seed", .member = &sim::RunOptions::seed, .help = "Of the jitter."};
+    .key = "seed", .member = kPlace<&sim::RunOptions::seed>, .help = "Of the jitter."};
 constexpr std::array kRunFields = {kSeedField};
 
 constexpr std::array kLaunchFields = std::to_array<Field<sim::LaunchOp>>({
-    {.key = "stream", .member = &sim::LaunchOp::stream, .required = true, .help = "Where."},
+    {.key = "stream", .member = kPlace<&sim::LaunchOp::stream>, .required = true, .help = "Where."},
     {.key = "kind",
-     .member = &sim::LaunchOp::kind,
+     .member = kPlace<&sim::LaunchOp::kind>,
      .help = "plain: CTAs come as room allows and end by themselves. gang: all CTAs at once, or "
              "none yet (cooperative launches). rendezvous: CTAs come as room allows, and it ends "
              "when those of all peers are resident (NCCL, spin barriers). gang_rendezvous: both "
              "(Mega MoE, DeepEP low latency)."},
-    {.key = "name", .member = &sim::LaunchOp::name, .help = "For reports; else the group's."},
+    {.key = "name",
+     .member = kPlace<&sim::LaunchOp::name>,
+     .help = "For reports; else the group's."},
     {.key = "ctas",
-     .member = &sim::LaunchOp::ctas,
+     .member = kPlace<&sim::LaunchOp::ctas>,
      .range = {.min = 1, .max = 1 << 16},
      .help = "Thread blocks."},
     {.key = "threads",
-     .member = &sim::LaunchOp::threads,
+     .member = kPlace<&sim::LaunchOp::threads>,
      .range = {.min = 1, .max = 1024},
      .help = "Threads of a CTA."},
     {.key = "registers",
-     .member = &sim::LaunchOp::registers,
+     .member = kPlace<&sim::LaunchOp::registers>,
      .range = {.min = 1, .max = 255},
      .help = "Registers of a thread."},
     {.key = "smem_kb",
-     .member = &sim::LaunchOp::smem_kb,
+     .member = kPlace<&sim::LaunchOp::smem_kb>,
      .unit = "KiB",
      .range = {.min = 0, .max = 1 << 12},
      .help = "Shared memory of a CTA."},
     {.key = "us",
-     .member = &sim::LaunchOp::us,
+     .member = kPlace<&sim::LaunchOp::us>,
      .unit = "us",
      .range = kMicroseconds,
      .help = "How long it takes once it has all it needs; each CTA, if plain."},
     {.key = "group",
-     .member = &sim::LaunchOp::group,
+     .member = kPlace<&sim::LaunchOp::group>,
      .help = "Of a rendezvous: the n-th launch of a rank meets the n-th of each peer."},
     {.key = "ranks",
-     .member = &sim::LaunchOp::ranks,
+     .member = kPlace<&sim::LaunchOp::ranks>,
      .range = kRank,
      .default_help = "all",
      .help = "Ranks of the group."},
     {.key = "exclusive",
-     .member = &sim::LaunchOp::exclusive,
+     .member = kPlace<&sim::LaunchOp::exclusive>,
      .help = "Something of the rank's that only one kernel at a time can hold, as a signal pad."},
 });
 
 constexpr std::array kCopyFields = std::to_array<Field<sim::CopyOp>>({
-    {.key = "stream", .member = &sim::CopyOp::stream, .required = true, .help = "Where."},
+    {.key = "stream", .member = kPlace<&sim::CopyOp::stream>, .required = true, .help = "Where."},
     {.key = "us",
-     .member = &sim::CopyOp::us,
+     .member = kPlace<&sim::CopyOp::us>,
      .unit = "us",
      .range = kMicroseconds,
      .help = "How long it takes; or give bytes."},
     {.key = "bytes",
-     .member = &sim::CopyOp::bytes,
+     .member = kPlace<&sim::CopyOp::bytes>,
      .range = {.min = 0, .max = 1e12},
      .help = "What it moves, at the hardware's peer_copy_bandwidth_gb_per_s."},
-    {.key = "to", .member = &sim::CopyOp::to, .range = kRank, .help = "Rank; for the reader."},
+    {.key = "to",
+     .member = kPlace<&sim::CopyOp::to>,
+     .range = kRank,
+     .help = "Rank; for the reader."},
 });
 
 constexpr std::array kRecordFields = std::to_array<Field<sim::RecordOp>>({
-    {.key = "stream", .member = &sim::RecordOp::stream, .required = true, .help = "Where."},
-    {.key = "event", .member = &sim::RecordOp::event, .required = true, .help = "Which."},
+    {.key = "stream", .member = kPlace<&sim::RecordOp::stream>, .required = true, .help = "Where."},
+    {.key = "event", .member = kPlace<&sim::RecordOp::event>, .required = true, .help = "Which."},
 });
 
 constexpr std::array kWaitFields = std::to_array<Field<sim::WaitOp>>({
-    {.key = "stream", .member = &sim::WaitOp::stream, .required = true, .help = "Which waits."},
+    {.key = "stream",
+     .member = kPlace<&sim::WaitOp::stream>,
+     .required = true,
+     .help = "Which waits."},
     {.key = "event",
-     .member = &sim::WaitOp::event,
+     .member = kPlace<&sim::WaitOp::event>,
      .required = true,
      .help = "For its last record so far; no wait if there is none, as in CUDA."},
 });
 
 constexpr std::array kSyncFields = std::to_array<Field<sim::SyncOp>>({
-    {.key = "stream", .member = &sim::SyncOp::stream, .help = "Wait for what it holds so far;"},
-    {.key = "event", .member = &sim::SyncOp::event, .help = "or for this event's last record;"},
-    {.key = "device", .member = &sim::SyncOp::device, .help = "or for all on the GPU."},
+    {.key = "stream",
+     .member = kPlace<&sim::SyncOp::stream>,
+     .help = "Wait for what it holds so far;"},
+    {.key = "event",
+     .member = kPlace<&sim::SyncOp::event>,
+     .help = "or for this event's last record;"},
+    {.key = "device", .member = kPlace<&sim::SyncOp::device>, .help = "or for all on the GPU."},
 });
 
-constexpr std::array kLockFields = std::to_array<Field<sim::LockOp>>(
-    {{.key = "mutex", .member = &sim::LockOp::mutex, .required = true, .help = "Of the rank."}});
-constexpr std::array kUnlockFields = std::to_array<Field<sim::UnlockOp>>(
-    {{.key = "mutex", .member = &sim::UnlockOp::mutex, .required = true, .help = "Of the rank."}});
-constexpr std::array kSetFields = std::to_array<Field<sim::SetOp>>(
-    {{.key = "flag", .member = &sim::SetOp::flag, .required = true, .help = "Of the rank."}});
-constexpr std::array kAwaitFields = std::to_array<Field<sim::AwaitOp>>(
-    {{.key = "flag", .member = &sim::AwaitOp::flag, .required = true, .help = "Of the rank."}});
+constexpr std::array kLockFields =
+    std::to_array<Field<sim::LockOp>>({{.key = "mutex",
+                                        .member = kPlace<&sim::LockOp::mutex>,
+                                        .required = true,
+                                        .help = "Of the rank."}});
+constexpr std::array kUnlockFields =
+    std::to_array<Field<sim::UnlockOp>>({{.key = "mutex",
+                                          .member = kPlace<&sim::UnlockOp::mutex>,
+                                          .required = true,
+                                          .help = "Of the rank."}});
+constexpr std::array kSetFields =
+    std::to_array<Field<sim::SetOp>>({{.key = "flag",
+                                       .member = kPlace<&sim::SetOp::flag>,
+                                       .required = true,
+                                       .help = "Of the rank."}});
+constexpr std::array kAwaitFields =
+    std::to_array<Field<sim::AwaitOp>>({{.key = "flag",
+                                         .member = kPlace<&sim::AwaitOp::flag>,
+                                         .required = true,
+                                         .help = "Of the rank."}});
 
 constexpr std::array kBarrierFields = std::to_array<Field<sim::BarrierOp>>({
     {.key = "name",
-     .member = &sim::BarrierOp::name,
+     .member = kPlace<&sim::BarrierOp::name>,
      .required = true,
      .help = "The n-th arrival of a rank meets the n-th of the others."},
     {.key = "ranks",
-     .member = &sim::BarrierOp::ranks,
+     .member = kPlace<&sim::BarrierOp::ranks>,
      .range = kRank,
      .default_help = "all",
      .help = "Who meets."},
 });
 
 constexpr std::array kSendFields = std::to_array<Field<sim::SendOp>>({
-    {.key = "to", .member = &sim::SendOp::to, .range = kRank, .required = true, .help = "Rank."},
-    {.key = "tag", .member = &sim::SendOp::tag, .help = "Tells messages apart."},
-    {.key = "lost", .member = &sim::SendOp::lost, .help = "It never arrives."},
+    {.key = "to",
+     .member = kPlace<&sim::SendOp::to>,
+     .range = kRank,
+     .required = true,
+     .help = "Rank."},
+    {.key = "tag", .member = kPlace<&sim::SendOp::tag>, .help = "Tells messages apart."},
+    {.key = "lost", .member = kPlace<&sim::SendOp::lost>, .help = "It never arrives."},
 });
 
 constexpr std::array kRecvFields = std::to_array<Field<sim::RecvOp>>({
     {.key = "from",
-     .member = &sim::RecvOp::from,
+     .member = kPlace<&sim::RecvOp::from>,
      .range = kRank,
      .required = true,
      .help = "Rank."},
-    {.key = "tag", .member = &sim::RecvOp::tag, .help = "Of the message."},
+    {.key = "tag", .member = kPlace<&sim::RecvOp::tag>, .help = "Of the message."},
 });
 
 constexpr std::array kSleepFields =
     std::to_array<Field<sim::SleepOp>>({{.key = "us",
-                                         .member = &sim::SleepOp::us,
+                                         .member = kPlace<&sim::SleepOp::us>,
                                          .unit = "us",
                                          .range = kMicroseconds,
                                          .required = true,
@@ -202,7 +233,7 @@ constexpr std::array kSleepFields =
 
 constexpr std::array kRepeatFields = std::to_array<Field<sim::RepeatOp>>({
     {.key = "times",
-     .member = &sim::RepeatOp::times,
+     .member = kPlace<&sim::RepeatOp::times>,
      .range = kTimes,
      .required = true,
      .help = "How often; none is for ever."},

@@ -9,51 +9,51 @@ constexpr Range kFactor = {.min = 1, .max = 1e9, .above_min = true};
 
 constexpr std::array kServingFields = std::to_array<Field<sim::ServingOptions>>({
     {.key = "requests_per_rank",
-     .member = &sim::ServingOptions::requests_per_rank,
+     .member = kPlace<&sim::ServingOptions::requests_per_rank>,
      .range = {.min = 1, .max = 1 << 20},
      .required = true,
      .help = "Requests that decode on each rank."},
     {.key = "tokens_per_request",
-     .member = &sim::ServingOptions::tokens_per_request,
+     .member = kPlace<&sim::ServingOptions::tokens_per_request>,
      .range = {.min = 1, .max = 1 << 10},
      .help = "Rows that a request brings to a step: 1 and its draft tokens."},
     {.key = "accepted_tokens",
-     .member = &sim::ServingOptions::accepted_tokens,
+     .member = kPlace<&sim::ServingOptions::accepted_tokens>,
      .range = {.min = 0, .max = 1 << 10, .above_min = true},
      .help = "Tokens that a request gains in a step; at most tokens_per_request."},
     {.key = "other_kernels_ms.base",
-     .member = &sim::ServingOptions::other_kernels_base_ms,
+     .member = kPlace<&sim::ServingOptions::other_kernels_base_ms>,
      .unit = "ms",
      .range = kMilliseconds,
      .help = "Time of a step outside its expert layers: the fixed part."},
     {.key = "other_kernels_ms.per_request",
-     .member = &sim::ServingOptions::other_kernels_per_request_ms,
+     .member = kPlace<&sim::ServingOptions::other_kernels_per_request_ms>,
      .unit = "ms",
      .range = kMilliseconds,
      .help = "The part of it that each of a rank's requests adds."},
     {.key = "other_kernels_ms.per_prefill_token",
-     .member = &sim::ServingOptions::other_kernels_per_prefill_token_ms,
+     .member = kPlace<&sim::ServingOptions::other_kernels_per_prefill_token_ms>,
      .unit = "ms",
      .range = kMilliseconds,
      .help = "The part of it that each prefill token of a rank adds."},
     {.key = "rank_imbalance",
-     .member = &sim::ServingOptions::rank_imbalance,
+     .member = kPlace<&sim::ServingOptions::rank_imbalance>,
      .range = {.min = 0, .max = 10},
      .help = "Standard deviation between ranks of the time that their requests add, as a share of "
              "it: their contexts differ. The first expert layer of a step waits for the last "
              "rank."},
     {.key = "boundary_idle_ms",
-     .member = &sim::ServingOptions::boundary_idle_ms,
+     .member = kPlace<&sim::ServingOptions::boundary_idle_ms>,
      .unit = "ms",
      .range = kMilliseconds,
      .help = "How long the device waits for its host between two forwards."},
     {.key = "prefill.mean_tokens",
-     .member = &sim::ServingOptions::prefill_tokens_mean,
+     .member = kPlace<&sim::ServingOptions::prefill_tokens_mean>,
      .range = {.min = 0, .max = 1 << 20},
      .help = "Rows of prompts on a rank in a step, beside the decoding requests. What a prompt "
              "waits for its first token is not modelled."},
     {.key = "prefill.cv",
-     .member = &sim::ServingOptions::prefill_tokens_cv,
+     .member = kPlace<&sim::ServingOptions::prefill_tokens_cv>,
      .range = {.min = 0, .max = 10},
      .help = "Their standard deviation over ranks and steps, as a share of the mean; log-normal."},
 });
@@ -68,42 +68,42 @@ constexpr std::array kWorkloadFields = std::to_array<Field<sim::WorkloadOptions>
      .default_help = "kind: none",
      .help = "How that changes while serving; see the kinds below."},
     {.key = "noise",
-     .member = &sim::WorkloadOptions::noise,
+     .member = kPlace<&sim::WorkloadOptions::noise>,
      .help = "Whether a step's counts are drawn about their expectation or are the expectation."},
 });
 
 constexpr std::array kZipfFields = std::to_array<Field<sim::ZipfRouting>>({
     {.key = "exponent",
-     .member = &sim::ZipfRouting::exponent,
+     .member = kPlace<&sim::ZipfRouting::exponent>,
      .range = kExponent,
      .help = "The i-th most popular expert, from 0, has the weight (i + 1)^-exponent."},
 });
 
 constexpr std::array kLognormalFields = std::to_array<Field<sim::LognormalRouting>>({
     {.key = "sigma",
-     .member = &sim::LognormalRouting::sigma,
+     .member = kPlace<&sim::LognormalRouting::sigma>,
      .range = {.min = 0, .max = 10},
      .help = "An expert has the weight exp(sigma z), z standard normal."},
 });
 
 constexpr std::array kPowerLawFields = std::to_array<Field<sim::PowerLawRouting>>({
     {.key = "exponent",
-     .member = &sim::PowerLawRouting::exponent,
+     .member = kPlace<&sim::PowerLawRouting::exponent>,
      .range = kExponent,
      .help = "Weights w have the density w^-exponent on [1, weight_max]."},
     {.key = "weight_max",
-     .member = &sim::PowerLawRouting::weight_max,
+     .member = kPlace<&sim::PowerLawRouting::weight_max>,
      .range = kFactor,
      .help = "The largest weight there can be."},
 });
 
 constexpr std::array kCountsFields = std::to_array<Field<sim::CountsRouting>>({
     {.key = "file",
-     .member = &sim::CountsRouting::file,
+     .member = kPlace<&sim::CountsRouting::file>,
      .required = true,
      .help = "JSON with `logical_count`: [layers][experts] or [windows][layers][experts]."},
     {.key = "steps_per_window",
-     .member = &sim::CountsRouting::steps_per_window,
+     .member = kPlace<&sim::CountsRouting::steps_per_window>,
      .unit = "steps",
      .range = kSteps,
      .help = "How long each window's distribution holds; after the last comes the first."},
@@ -111,7 +111,7 @@ constexpr std::array kCountsFields = std::to_array<Field<sim::CountsRouting>>({
 
 constexpr std::array kDomainsFields = std::to_array<Field<sim::DomainsRouting>>({
     {.key = "file",
-     .member = &sim::DomainsRouting::file,
+     .member = kPlace<&sim::DomainsRouting::file>,
      .required = true,
      .help = "JSON with `domains`: a name each and counts [layers][experts]."},
     {.key = "schedule",
@@ -122,7 +122,7 @@ constexpr std::array kDomainsFields = std::to_array<Field<sim::DomainsRouting>>(
 
 constexpr std::array kPhaseFields = std::to_array<Field<sim::DomainsRouting::Phase>>({
     {.key = "steps",
-     .member = &sim::DomainsRouting::Phase::steps,
+     .member = kPlace<&sim::DomainsRouting::Phase::steps>,
      .unit = "steps",
      .range = kSteps,
      .required = true,
@@ -135,7 +135,7 @@ constexpr std::array kPhaseFields = std::to_array<Field<sim::DomainsRouting::Pha
 
 constexpr std::array kWalkFields = std::to_array<Field<sim::WalkDrift>>({
     {.key = "correlation_steps",
-     .member = &sim::WalkDrift::correlation_steps,
+     .member = kPlace<&sim::WalkDrift::correlation_steps>,
      .unit = "steps",
      .range = kSteps,
      .help = "Steps over which the correlation of the log weights falls to 1/e."},
@@ -143,7 +143,7 @@ constexpr std::array kWalkFields = std::to_array<Field<sim::WalkDrift>>({
 
 constexpr std::array kSwitchFields = std::to_array<Field<sim::SwitchDrift>>({
     {.key = "every_steps",
-     .member = &sim::SwitchDrift::every_steps,
+     .member = kPlace<&sim::SwitchDrift::every_steps>,
      .unit = "steps",
      .range = kSteps,
      .help = "Steps after which the weights of a layer are dealt to its experts anew."},
@@ -151,38 +151,38 @@ constexpr std::array kSwitchFields = std::to_array<Field<sim::SwitchDrift>>({
 
 constexpr std::array kBurstFields = std::to_array<Field<sim::BurstDrift>>({
     {.key = "every_steps",
-     .member = &sim::BurstDrift::every_steps,
+     .member = kPlace<&sim::BurstDrift::every_steps>,
      .unit = "steps",
      .range = kSteps,
      .help = "Steps from the start of one burst to the next; each picks one expert a layer."},
     {.key = "duration_steps",
-     .member = &sim::BurstDrift::duration_steps,
+     .member = kPlace<&sim::BurstDrift::duration_steps>,
      .unit = "steps",
      .range = kSteps,
      .help = "How long a burst lasts; at most every_steps."},
     {.key = "factor",
-     .member = &sim::BurstDrift::factor,
+     .member = kPlace<&sim::BurstDrift::factor>,
      .range = kFactor,
      .help = "How much more popular the expert is meanwhile."},
 });
 
 constexpr std::array kRunFields = std::to_array<Field<sim::RunOptions>>({
     {.key = "steps",
-     .member = &sim::RunOptions::steps,
+     .member = kPlace<&sim::RunOptions::steps>,
      .unit = "steps",
      .range = kSteps,
      .help = "Forwards to simulate."},
     {.key = "warmup_steps",
-     .member = &sim::RunOptions::warmup_steps,
+     .member = kPlace<&sim::RunOptions::warmup_steps>,
      .unit = "steps",
      .range = {.min = 0, .max = kStepsMax},
      .help = "The first of them, which count in no mean and no sum: to see how a group serves that "
              "has rearranged already. Must be below steps."},
     {.key = "seed",
-     .member = &sim::RunOptions::seed,
+     .member = kPlace<&sim::RunOptions::seed>,
      .help = "Of all random numbers; the same seed gives the same run."},
     {.key = "compare_off",
-     .member = &sim::RunOptions::compare_off,
+     .member = kPlace<&sim::RunOptions::compare_off>,
      .help = "Also run without EPLB, under the same random numbers."},
 });
 

@@ -24,6 +24,10 @@ namespace eplb::placement {
 ///   trtllm    TensorRT-LLM's: greedy copies, then the largest copy to the least loaded rank.
 [[nodiscard]] std::span<const std::string_view> policy_names();
 
+/// Whether the policy of that name is a peer's idea that is there to be scored (docs/policies.md);
+/// nobody is advised to serve with it.
+[[nodiscard]] bool is_for_research(std::string_view name);
+
 /// A policy from its name, or from its name and options, "name:key=value,key=value":
 ///   deepseek, default, local_first, snake, static, trtllm
 ///                   windows (newest parts of the window to be added up; all)

@@ -5,6 +5,7 @@
 
 namespace eplb::sim {
 
+/// The nearest whole number of nanoseconds.
 [[nodiscard]] inline std::int64_t ns_of_us(double us) {
   return std::llround(us * 1e3);
 }
