@@ -75,9 +75,11 @@ class LayerSearch {
   /// Product over scenarios of the smooth maximum of rank loads; 1 is perfect.
   [[nodiscard]] double load_cost() const;
 
-  /// What results are compared by: load_cost, or the same of the maximum itself where the task asks
-  /// for it, with the price of moved rows.
-  [[nodiscard]] double verdict() const;
+  /// Product over scenarios of the hottest rank's load.
+  [[nodiscard]] double peak_cost() const;
+
+  /// load_cost, or peak_cost where the task asks for it, with the price of moved rows.
+  [[nodiscard]] double cost() const;
 
  private:
   static constexpr int kStepRowsMax = 2;
@@ -132,10 +134,9 @@ class LayerSearch {
     return least_ratio * price_of(rows) < best.ratio * kWorthALook;
   }
 
-  [[nodiscard]] double peak_cost() const;  ///< Product over scenarios of the hottest rank's load.
-  void share_out(std::size_t expert);      ///< Load of each of an expert's copies.
-  void sum_up(std::size_t rank);           ///< A rank's load and its power.
-  void sum_up_powers();                    ///< Over ranks.
+  void share_out(std::size_t expert);  ///< Load of each of an expert's copies.
+  void sum_up(std::size_t rank);       ///< A rank's load and its power.
+  void sum_up_powers();                ///< Over ranks.
   void weigh_scenarios(std::size_t hot_rank);
   [[nodiscard]] std::vector<std::size_t> ranks_by_heat() const;
   void try_swaps(std::size_t hot_rank, Step& best);

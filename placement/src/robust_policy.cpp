@@ -185,11 +185,11 @@ class Planner {
     return numbers;
   }
 
-  /// Whether against a placement of this verdict not even a perfect one would be worth `rows` moved
+  /// Whether against a placement of this cost not even a perfect one would be worth `rows` moved
   /// rows.
-  [[nodiscard]] static bool cannot_pay(double verdict, const LayerTask& task, std::size_t rows) {
+  [[nodiscard]] static bool cannot_pay(double cost, const LayerTask& task, std::size_t rows) {
     constexpr auto kScenarios = static_cast<double>(kScenarioCount);
-    return verdict <= 1 + kScenarios * task.row_price * static_cast<double>(rows);
+    return cost <= 1 + kScenarios * task.row_price * static_cast<double>(rows);
   }
 
   /// Where several ranks are about equally hot no single step gains its price, though all together
@@ -213,7 +213,7 @@ class Planner {
   }
 
   static void take_if_better(LayerSearch&& search, LayerSearch& best) {
-    if (search.verdict() < best.verdict()) {
+    if (search.cost() < best.cost()) {
       best = std::move(search);
     }
   }
@@ -221,7 +221,7 @@ class Planner {
   /// Exchanges `best` for what is found from scratch, if that is better after its price.
   void search_afresh(const LayerTask& task, std::optional<LayerSearch>& best) const {
     const bool only_way = !best.has_value();
-    if (!only_way && (options_.fresh_starts == 0 || cannot_pay(best->verdict(), task, 1))) {
+    if (!only_way && (options_.fresh_starts == 0 || cannot_pay(best->cost(), task, 1))) {
       return;
     }
     std::vector<LayerSearch> starts;
@@ -231,7 +231,7 @@ class Planner {
     std::vector<std::pair<double, std::size_t>> order;
     order.reserve(starts.size());
     for (std::size_t start = 0; start < starts.size(); ++start) {
-      order.emplace_back(starts[start].verdict(), start);
+      order.emplace_back(starts[start].cost(), start);
     }
     std::ranges::sort(order);
     // There are more than usual where one expert takes most of the layer, and all are worth a try.
@@ -241,8 +241,8 @@ class Planner {
     if (only_way) {
       best = starts[order.front().second];
     }
-    const double serving = best->verdict();
-    for (const auto& [verdict, start] : order) {
+    const double serving = best->cost();
+    for (const auto& [cost, start] : order) {
       LayerSearch& search = starts[start];
       if (!only_way && cannot_pay(serving, task, search.moved_rows())) {
         continue;
