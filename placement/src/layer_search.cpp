@@ -110,7 +110,7 @@ double LayerSearch::peak_cost() const {
   return product(peaks) * leaving_cost();
 }
 
-double LayerSearch::verdict() const {
+double LayerSearch::cost() const {
   return (task_->by_peak ? peak_cost() : load_cost()) *
          whole_power(1 + row_price_, kScenarioCount * moved_rows());
 }

@@ -94,9 +94,11 @@ class LayerSearch {
   /// without any 1 is perfect.
   [[nodiscard]] double load_cost() const;
 
-  /// What results are compared by: load_cost, or the same of the maximum itself where the task asks
-  /// for it, with the price of moved rows.
-  [[nodiscard]] double verdict() const;
+  /// The same of the hottest rank's load.
+  [[nodiscard]] double peak_cost() const;
+
+  /// load_cost, or peak_cost where the task asks for it, with the price of moved rows.
+  [[nodiscard]] double cost() const;
 
  private:
   static constexpr int kStepRowsMax = 2;
@@ -185,8 +187,6 @@ class LayerSearch {
   void try_swaps_into(std::size_t slot, std::size_t rank, Step& best) const;
   [[nodiscard]] std::vector<std::size_t> most_missed(std::size_t domain) const;
 
-  /// load_cost with the hottest rank's load in place of the smooth maximum.
-  [[nodiscard]] double peak_cost() const;
   [[nodiscard]] double leaving_cost() const;
   void share_out(std::size_t expert);  ///< Load of each of an expert's copies.
   void sum_up(std::size_t rank);       ///< A rank's load and its power.

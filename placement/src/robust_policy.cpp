@@ -205,12 +205,12 @@ class Planner {
     return numbers;
   }
 
-  /// Whether against a placement of this verdict not even a perfect one, level and with as few rows
+  /// Whether against a placement of this cost not even a perfect one, level and with as few rows
   /// that leave as there can be, would be worth `rows` moved rows.
-  [[nodiscard]] static bool cannot_pay(double verdict, const LayerTask& task, std::size_t rows) {
+  [[nodiscard]] static bool cannot_pay(double cost, const LayerTask& task, std::size_t rows) {
     constexpr auto kScenarios = static_cast<double>(kScenarioCount);
     const double perfect = whole_power(1 + task.leaving_price * task.leaving_min, kScenarioCount);
-    return verdict <= perfect * (1 + kScenarios * task.row_price * static_cast<double>(rows));
+    return cost <= perfect * (1 + kScenarios * task.row_price * static_cast<double>(rows));
   }
 
   /// Where several ranks are about equally hot no single step gains its price, though all together
@@ -235,7 +235,7 @@ class Planner {
   }
 
   static void take_if_better(LayerSearch&& search, LayerSearch& best) {
-    if (search.verdict() < best.verdict()) {
+    if (search.cost() < best.cost()) {
       best = std::move(search);
     }
   }
@@ -243,7 +243,7 @@ class Planner {
   /// Exchanges `best` for what is found from scratch, if that is better after its price.
   void search_afresh(const LayerTask& task, std::optional<LayerSearch>& best) const {
     const bool only_way = !best.has_value();
-    if (!only_way && (options_.fresh_starts == 0 || cannot_pay(best->verdict(), task, 1))) {
+    if (!only_way && (options_.fresh_starts == 0 || cannot_pay(best->cost(), task, 1))) {
       return;
     }
     std::vector<LayerSearch> starts;
@@ -253,7 +253,7 @@ class Planner {
     std::vector<std::pair<double, std::size_t>> order;
     order.reserve(starts.size());
     for (std::size_t start = 0; start < starts.size(); ++start) {
-      order.emplace_back(starts[start].verdict(), start);
+      order.emplace_back(starts[start].cost(), start);
     }
     std::ranges::sort(order);
     // There are more than usual where one expert takes most of the layer, and all are worth a try.
@@ -263,8 +263,8 @@ class Planner {
     if (only_way) {
       best = starts[order.front().second];
     }
-    const double serving = best->verdict();
-    for (const auto& [verdict, start] : order) {
+    const double serving = best->cost();
+    for (const auto& [cost, start] : order) {
       LayerSearch& search = starts[start];
       if (!only_way && cannot_pay(serving, task, search.moved_rows())) {
         continue;
