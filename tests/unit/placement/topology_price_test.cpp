@@ -121,7 +121,7 @@ double least_cost(const Shape& shape, const RealLoadMatrix& load, double weight)
                                                                 {3, 5},
                                                                 {4, 5}}};
   double least = 1e9;
-  for (std::size_t code = 0; code < 15U * 15U * 15U * 15U; ++code) {
+  for (std::size_t code = 0; code < std::size_t{15} * 15 * 15 * 15; ++code) {
     // Ranks of a domain, and the domains, are alike, so only ascending pairs are looked at.
     const std::array<std::size_t, 4> pairs{code % 15, code / 15 % 15, code / 225 % 15, code / 3375};
     if (pairs[0] > pairs[1] || pairs[2] > pairs[3] || pairs[0] > pairs[2]) {
