@@ -99,6 +99,7 @@ Balancer::Balancer(Settings settings, const env::Environment& environment, Snaps
                    std::optional<LoadWindow> window)
     : settings_(std::move(settings)),
       environment_(environment),
+      rank_(environment.control_plane.rank()),
       window_(std::move(window)),
       placement_(std::move(start.placement)),
       epochs_(std::move(start.epochs)),
@@ -121,9 +122,8 @@ Result<void> Balancer::reserve() {
                                                 .landing_rows = landing_rows_of(settings_),
                                                 .row_bytes = settings_.row_bytes});
   if (!reserved) {
-    environment_->control_plane.end_group({.cause = FailureCause::kMemory,
-                                           .rank = environment_->control_plane.rank(),
-                                           .state = MigrationState::kStarting});
+    environment_->control_plane.end_group(
+        {.cause = FailureCause::kMemory, .rank = rank_, .state = MigrationState::kStarting});
   }
   return reserved;
 }
@@ -347,8 +347,7 @@ void Balancer::publish(LayerId layer) {
 LayerMap Balancer::layer_map(LayerId layer) const {
   const LayerPlacement& placement = placement_.layer(layer);
   if (settings_.options.replica_choice == ReplicaChoice::kNearest) {
-    const RankId rank = environment_->control_plane.rank();
-    return LayerMap::nearest(placement, settings_.topology, settings_.topology.domain_of(rank));
+    return LayerMap::nearest(placement, settings_.topology, settings_.topology.domain_of(rank_));
   }
   return shares_ == nullptr ? LayerMap::from(placement)
                             : LayerMap::from(placement, (*shares_)[layer.index()]);
@@ -524,6 +523,7 @@ Result<void> Balancer::rescale(const env::Environment& environment, const RankMa
   placement_ = std::move(snapshot->placement);
   forget_shares();
   environment_.emplace(environment);
+  rank_ = environment.control_plane.rank();
   recording_.reset();
   if (auto reserved = reserve(); !reserved) {
     return reserved;
@@ -541,7 +541,7 @@ void Balancer::fill_at_next_step() {
 
 void Balancer::trace(env::TraceEvent event, std::int64_t subject, std::int64_t value) const {
   environment_->trace_sink.record({.time_ns = environment_->clock.now_ns(),
-                                   .rank = environment_->control_plane.rank(),
+                                   .rank = rank_,
                                    .event = event,
                                    .subject = subject,
                                    .value = value});

@@ -218,6 +218,7 @@ class Balancer {
 
   Settings settings_;
   std::optional<env::Environment> environment_;
+  RankId rank_;  ///< Asked for once, so that what only looks asks nothing of the environment.
   std::optional<LoadWindow> window_;  ///< None where this rank counts nothing.
   Placement placement_;
   std::shared_ptr<const std::vector<LayerShares>> shares_;  ///< One a layer; null: none known.
