@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "eplb/sim/durations.hpp"
 #include "eplb/sim/cluster/host_collectives.hpp"
+#include "eplb/sim/durations.hpp"
 #include "fault_times.hpp"
 
 namespace eplb::sim {
