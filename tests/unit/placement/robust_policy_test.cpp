@@ -92,6 +92,7 @@ TEST_CASE("where the load only visits, rows are dearer") {
   std::vector<RealLoadMatrix> stays(8, level);
   stays.resize(16, skewed);
   std::vector<RealLoadMatrix> visits;
+  visits.reserve(16);
   for (int part = 0; part < 16; ++part) {
     visits.push_back(part % 2 == 0 ? level : skewed);
   }
