@@ -1,15 +1,12 @@
 #include "eplb/core/nearest_load.hpp"
 
 #include <cstdint>
-#include <vector>
 
 #include "eplb/core/assert.hpp"
 #include "eplb/core/layer_map.hpp"
 
 namespace eplb {
-namespace {
 
-/// Part of the ranks that each domain has.
 std::vector<double> domain_parts(const Topology& topology) {
   std::vector<double> parts(static_cast<std::size_t>(topology.domain_count()), 0.0);
   for (std::int32_t rank = 0; rank < topology.rank_count(); ++rank) {
@@ -17,8 +14,6 @@ std::vector<double> domain_parts(const Topology& topology) {
   }
   return parts;
 }
-
-}  // namespace
 
 NearestLoad nearest_load(const Placement& placement, const RealLoadMatrix& load,
                          const Topology& topology) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "eplb/core/nearest_load.hpp"
 #include "eplb/placement/slot_preservation.hpp"
 #include "fresh_start.hpp"
 #include "layer_search.hpp"
@@ -46,14 +47,12 @@ class Planner {
         options_(options),
         expert_count_(static_cast<std::size_t>(problem.shape.expert_count)),
         load_(window_load(problem)),
-        domain_parts_(static_cast<std::size_t>(problem.topology.domain_count()), 0.0) {
+        domain_parts_(domain_parts(problem.topology)) {
     Foresight foresight = foresee(problem, options.scenarios);
     foreseen_ = std::move(foresight.load);
     visiting_ = foresight.visiting;
-    const std::int32_t ranks = problem.shape.rank_count;
-    for (std::int32_t rank = 0; rank < ranks; ++rank) {
+    for (std::int32_t rank = 0; rank < problem.shape.rank_count; ++rank) {
       domain_of_rank_.push_back(problem.topology.domain_of(RankId{rank}).index());
-      domain_parts_[domain_of_rank_.back()] += 1.0 / ranks;
     }
   }
 

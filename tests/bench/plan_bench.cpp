@@ -125,26 +125,29 @@ void bounds(benchmark::State& state) {
   }
 }
 
-void split_bounds(benchmark::State& state) {
+/// Times what `use` makes of a problem and of the plan of `default` for it.
+template <typename Use>
+void with_plan(benchmark::State& state, const Use& use) {
   const Topology topology = topology_of(kDeepseek);
   const RealLoadMatrix load = lognormal_load(kDeepseek.shape, 1);
   const PolicyProblem problem{
       .shape = kDeepseek.shape, .topology = topology, .history = std::span(&load, 1), .costs = {}};
   const Placement placement = make_policy("default").value()->place(problem).value();
   for (auto _ : state) {
-    benchmark::DoNotOptimize(bound_split(load, placement));
+    benchmark::DoNotOptimize(use(problem, placement));
   }
 }
 
+void split_bounds(benchmark::State& state) {
+  with_plan(state, [](const PolicyProblem& problem, const Placement& placement) {
+    return bound_split(problem.history.front(), placement);
+  });
+}
+
 void learn(benchmark::State& state) {
-  const Topology topology = topology_of(kDeepseek);
-  const RealLoadMatrix load = lognormal_load(kDeepseek.shape, 1);
-  const PolicyProblem problem{
-      .shape = kDeepseek.shape, .topology = topology, .history = std::span(&load, 1), .costs = {}};
-  const Placement placement = make_policy("default").value()->place(problem).value();
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(learn_shares(problem, placement));
-  }
+  with_plan(state, [](const PolicyProblem& problem, const Placement& placement) {
+    return learn_shares(problem, placement);
+  });
 }
 
 void register_all() {

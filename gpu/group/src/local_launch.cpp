@@ -1,6 +1,5 @@
 #include "eplb/group/local_launch.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -20,6 +19,7 @@
 #include "child_output.hpp"
 #include "connection.hpp"
 #include "deadline.hpp"
+#include "eplb/group/pipe.hpp"
 #include "process.hpp"
 
 namespace eplb::group {
@@ -102,19 +102,6 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   }
   pointers.push_back(nullptr);
   return pointers;
-}
-
-struct Pipe {
-  Descriptor read_end;
-  Descriptor write_end;
-};
-
-Result<Pipe> make_pipe() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return fail(ErrorCode::kResourceExhausted, "no pipe: " + error_text(errno));
-  }
-  return Pipe{.read_end = Descriptor(ends[0]), .write_end = Descriptor(ends[1])};
 }
 
 struct Child {

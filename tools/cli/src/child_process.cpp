@@ -5,10 +5,10 @@
 #include <spawn.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
 #include <csignal>
 #include <system_error>
+
+#include "eplb/group/pipe.hpp"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX has it in no header.
 
@@ -16,24 +16,6 @@ namespace eplb::cli {
 namespace {
 
 using group::Descriptor;
-
-std::string error_text(int error) {
-  return std::generic_category().message(error);
-}
-
-struct Pipe {
-  Descriptor read;
-  Descriptor write;
-};
-
-/// Both ends close with this program's own exec; whoever starts a child hands it its end by dup2.
-Result<Pipe> make_pipe() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return fail(ErrorCode::kResourceExhausted, "no pipe: " + error_text(errno));
-  }
-  return Pipe{.read = Descriptor(ends[0]), .write = Descriptor(ends[1])};
-}
 
 void make_non_blocking(const Descriptor& descriptor) {
   ::fcntl(descriptor.get(), F_SETFL, ::fcntl(descriptor.get(), F_GETFL) | O_NONBLOCK);
@@ -93,26 +75,26 @@ class SpawnPlan {
 }  // namespace
 
 Result<ChildProcess> start_child(const std::vector<std::string>& words) {
-  auto input = make_pipe();
-  auto output = make_pipe();
-  auto error = make_pipe();
+  auto input = group::make_pipe();
+  auto output = group::make_pipe();
+  auto error = group::make_pipe();
   for (const auto* pipe : {&input, &output, &error}) {
     if (!*pipe) {
       return tl::unexpected(pipe->error());
     }
   }
   SpawnPlan plan;
-  plan.give(input->read, STDIN_FILENO);
-  plan.give(output->write, STDOUT_FILENO);
-  plan.give(error->write, STDERR_FILENO);
+  plan.give(input->read_end, STDIN_FILENO);
+  plan.give(output->write_end, STDOUT_FILENO);
+  plan.give(error->write_end, STDERR_FILENO);
   ChildProcess child;
   if (const int problem = plan.spawn(words, child.process); problem != 0) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} cannot be started: {}", words.front(), error_text(problem)));
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{} cannot be started: {}", words.front(),
+                                                         std::generic_category().message(problem)));
   }
-  child.input = std::move(input->write);
-  child.output = std::move(output->read);
-  child.error = std::move(error->read);
+  child.input = std::move(input->write_end);
+  child.output = std::move(output->read_end);
+  child.error = std::move(error->read_end);
   for (const Descriptor* ours : {&child.input, &child.output, &child.error}) {
     make_non_blocking(*ours);
   }
